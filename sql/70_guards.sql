@@ -1,0 +1,38 @@
+CREATE FUNCTION gatepost.refuse_dml() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'gatepost_refuse_dml';
+COMMENT ON FUNCTION gatepost.refuse_dml() IS 'Trigger: refuses statements on tables that the library reads and writes directly';
+
+CREATE FUNCTION gatepost.floor_loaded() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'gatepost_floor_loaded';
+COMMENT ON FUNCTION gatepost.floor_loaded() IS 'Trigger: raises the generation above the token that a dump carries';
+
+CREATE FUNCTION gatepost.refuse_in_constraints() RETURNS event_trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'gatepost_refuse_in_constraints';
+COMMENT ON FUNCTION gatepost.refuse_in_constraints() IS 'Event trigger: refuses functions of gatepost in check constraints';
+
+-- Row triggers too: logical workers fire no statement trigger. ALWAYS: session_replication_role does not lift them.
+CREATE TRIGGER refuse_rows BEFORE INSERT OR UPDATE OR DELETE ON gatepost.lease_slots
+    FOR EACH ROW EXECUTE FUNCTION gatepost.refuse_dml();
+CREATE TRIGGER refuse_statements BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON gatepost.lease_slots
+    FOR EACH STATEMENT EXECUTE FUNCTION gatepost.refuse_dml();
+ALTER TABLE gatepost.lease_slots ENABLE ALWAYS TRIGGER refuse_rows;
+ALTER TABLE gatepost.lease_slots ENABLE ALWAYS TRIGGER refuse_statements;
+
+CREATE TRIGGER refuse_rows BEFORE INSERT OR UPDATE OR DELETE ON gatepost.identity
+    FOR EACH ROW EXECUTE FUNCTION gatepost.refuse_dml();
+CREATE TRIGGER refuse_statements BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON gatepost.identity
+    FOR EACH STATEMENT EXECUTE FUNCTION gatepost.refuse_dml();
+ALTER TABLE gatepost.identity ENABLE ALWAYS TRIGGER refuse_rows;
+ALTER TABLE gatepost.identity ENABLE ALWAYS TRIGGER refuse_statements;
+
+CREATE TRIGGER floor_loaded BEFORE INSERT ON gatepost.floor
+    FOR EACH ROW EXECUTE FUNCTION gatepost.floor_loaded();
+ALTER TABLE gatepost.floor ENABLE ALWAYS TRIGGER floor_loaded;
+
+CREATE EVENT TRIGGER gatepost_refuse_in_constraints ON ddl_command_end
+    WHEN TAG IN ('CREATE TABLE', 'CREATE TABLE AS', 'SELECT INTO', 'ALTER TABLE', 'CREATE FOREIGN TABLE',
+                 'ALTER FOREIGN TABLE', 'CREATE DOMAIN', 'ALTER DOMAIN')
+    EXECUTE FUNCTION gatepost.refuse_in_constraints();
+COMMENT ON EVENT TRIGGER gatepost_refuse_in_constraints IS 'Refuses functions of gatepost in check constraints';
+
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA gatepost FROM PUBLIC;

@@ -1,0 +1,125 @@
+#include "arguments.hpp"
+
+#include "token_layout.hpp"
+
+#include <cstring>
+
+namespace gatepost {
+
+int max_ttl_seconds = 86400;
+
+namespace {
+
+constexpr int max_name_bytes = 1024;
+constexpr int max_owner_bytes = 256;
+constexpr int max_metadata_bytes = 8192;
+
+// Days and times only, so that the length does not depend on a calendar.
+int64 interval_microseconds(const Interval *interval, const char *argument) {
+  if (pg::interval_is_infinite(interval))
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s must be finite", argument)));
+  if (interval->month != 0)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s must not contain months or years", argument),
+                    errhint("Use days; a day is 24 hours here.")));
+  int64 total;
+  if (__builtin_mul_overflow(static_cast<int64>(interval->day), USECS_PER_DAY, &total) ||
+      __builtin_add_overflow(total, interval->time, &total))
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s is out of range", argument)));
+  return total;
+}
+
+} // namespace
+
+const char *printable(LeaseName name) {
+  const auto bytes = name.bytes();
+  constexpr int shown = 128;
+  if (bytes.size() <= shown)
+    return pnstrdup(bytes.data(), bytes.size());
+  const int cut = pg_mbcliplen(bytes.data(), static_cast<int>(bytes.size()), shown);
+  return psprintf("%.*s...", cut, bytes.data());
+}
+
+void require_argument(FunctionCallInfo fcinfo, int index, const char *argument) {
+  if (PG_ARGISNULL(index))
+    ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be null", argument)));
+}
+
+LeaseName name_argument(FunctionCallInfo fcinfo, int index) {
+  require_argument(fcinfo, index, "name");
+  const LeaseName name{PG_GETARG_TEXT_PP(index)};
+  if (name.bytes().empty())
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("name must not be empty")));
+  if (name.bytes().size() > max_name_bytes)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("name is %zu bytes long, at most %d are allowed", name.bytes().size(), max_name_bytes)));
+  return name;
+}
+
+int64 ttl_argument(FunctionCallInfo fcinfo, int index) {
+  require_argument(fcinfo, index, "ttl");
+  const Interval *interval = PG_GETARG_INTERVAL_P(index);
+  const int64 ttl = interval_microseconds(interval, "ttl");
+  if (ttl <= 0)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("ttl must be greater than zero")));
+  if (ttl > max_ttl_seconds * USECS_PER_SEC)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("ttl is %lld seconds long, gatepost.max_ttl allows %d",
+                           static_cast<long long>(ttl / USECS_PER_SEC), max_ttl_seconds)));
+  return ttl;
+}
+
+int64 duration_argument(FunctionCallInfo fcinfo, int index, const char *argument) {
+  require_argument(fcinfo, index, argument);
+  const int64 duration = interval_microseconds(PG_GETARG_INTERVAL_P(index), argument);
+  if (duration < 0)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s must not be negative", argument)));
+  return duration;
+}
+
+int64 token_argument(FunctionCallInfo fcinfo, int index, const char *argument) {
+  require_argument(fcinfo, index, argument);
+  const int64 token = PG_GETARG_INT64(index);
+  if (token < 1 || token > max_token)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("%s %lld is out of range, tokens are between 1 and %lld", argument,
+                           static_cast<long long>(token), static_cast<long long>(max_token))));
+  return token;
+}
+
+text *owner_argument(FunctionCallInfo fcinfo, int index) {
+  if (PG_ARGISNULL(index))
+    return nullptr;
+  text *owner = PG_GETARG_TEXT_PP(index);
+  if (VARSIZE_ANY_EXHDR(owner) > max_owner_bytes)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("owner is %d bytes long, at most %d are allowed", static_cast<int>(VARSIZE_ANY_EXHDR(owner)),
+                           max_owner_bytes)));
+  return owner;
+}
+
+Jsonb *metadata_argument(FunctionCallInfo fcinfo, int index) {
+  if (PG_ARGISNULL(index))
+    return nullptr;
+  Jsonb *metadata = PG_GETARG_JSONB_P(index);
+  if (!JB_ROOT_IS_OBJECT(metadata))
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("metadata must be a jsonb object")));
+  // The text is what people see and can count; the binary form differs a little from it.
+  const size_t size = strlen(JsonbToCString(nullptr, &metadata->root, VARSIZE(metadata)));
+  if (size > max_metadata_bytes)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("metadata is %zu bytes long, at most %d are allowed", size, max_metadata_bytes)));
+  return metadata;
+}
+
+pg_uuid_t request_id_argument(FunctionCallInfo fcinfo, int index) {
+  pg_uuid_t id{};
+  if (PG_ARGISNULL(index))
+    return id;
+  const pg_uuid_t nil{};
+  id = *PG_GETARG_UUID_P(index);
+  if (memcmp(&id, &nil, sizeof id) == 0)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("request_id must not be the nil uuid")));
+  return id;
+}
+
+} // namespace gatepost

@@ -1,0 +1,45 @@
+// The arguments of SQL functions, checked: NULL is 22004, a bad value 22023, and the message names the argument.
+#pragma once
+
+#include "pg.hpp"
+
+#include <string_view>
+
+namespace gatepost {
+
+// A name of a lease: 1 to 1,024 bytes, compared by bytes. Points into the call's memory.
+struct LeaseName {
+  text *value;
+  std::string_view bytes() const { return {VARDATA_ANY(value), static_cast<size_t>(VARSIZE_ANY_EXHDR(value))}; }
+};
+
+// The name for messages, cut to a length that fits a line. Result: palloc'd C string.
+const char *printable(LeaseName name);
+
+// Raises 22004 when the argument is NULL.
+void require_argument(FunctionCallInfo fcinfo, int index, const char *argument);
+
+LeaseName name_argument(FunctionCallInfo fcinfo, int index);
+
+// A time to live in microseconds: more than 0, at most gatepost.max_ttl; days are 24 hours, months are refused.
+int64 ttl_argument(FunctionCallInfo fcinfo, int index);
+
+// A length of time in microseconds, 0 or more; days are 24 hours, months are refused.
+int64 duration_argument(FunctionCallInfo fcinfo, int index, const char *argument);
+
+// 1 to 2^53 - 1.
+int64 token_argument(FunctionCallInfo fcinfo, int index, const char *argument);
+
+// At most 256 bytes; nullptr when NULL.
+text *owner_argument(FunctionCallInfo fcinfo, int index);
+
+// An object of at most 8,192 bytes as text; nullptr when NULL.
+Jsonb *metadata_argument(FunctionCallInfo fcinfo, int index);
+
+// Zero bytes when NULL; the nil uuid itself is refused, since it stands for none in the row.
+pg_uuid_t request_id_argument(FunctionCallInfo fcinfo, int index);
+
+// The same as ttl_argument's cap, in seconds; gatepost.max_ttl.
+extern int max_ttl_seconds;
+
+} // namespace gatepost

@@ -1,0 +1,114 @@
+#include "durability.hpp"
+
+#include "errors.hpp"
+#include "mutant.hpp"
+
+namespace gatepost {
+namespace {
+
+enum Level { level_local, level_standby };
+
+constexpr config_enum_entry levels[] = {
+    {"local", level_local, false}, {"standby", level_standby, false}, {nullptr, 0, false}};
+
+int asked = level_local;
+int least = level_local;
+
+// What the transaction has done so far; plain data, since commit callbacks must not fail.
+struct Done {
+  bool changed;
+  bool durable;
+  bool only_releases;
+  XLogRecPtr release_end; // where the last release's log ended
+} done;
+
+void set_for_this_commit(const char *value) {
+  set_config_option("synchronous_commit", value, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL, true, ERROR, false);
+}
+
+// As many synchronous standbys are connected as the configuration makes a commit wait for.
+bool standby_connected() {
+  if (SyncRepConfig == nullptr)
+    return false;
+  SyncRepStandbyData *standbys;
+  return SyncRepGetCandidateStandbys(&standbys) >= SyncRepConfig->num_sync;
+}
+
+void before_commit() {
+  if (done.durable) {
+    if (mutant("grants_unflushed"))
+      return;
+    // Flushes whatever synchronous_commit says; it matters that the transaction has an xid, and it wrote a row.
+    ForceSyncCommit();
+    if (Max(asked, least) < level_standby || mutant("standby_not_awaited"))
+      return;
+    if (!standby_connected())
+      ereport(ERROR, (errcode(durability_unavailable),
+                      errmsg("durability \"standby\" is not available: no synchronous standby is connected"),
+                      errdetail("The transaction has granted or renewed a lease and gatepost.durability or "
+                                "gatepost.durability_floor asks for a standby.")));
+    if (synchronous_commit < SYNCHRONOUS_COMMIT_REMOTE_FLUSH)
+      set_for_this_commit("on");
+    return;
+  }
+  // Inside a block other extensions may log work of their own after this comparison.
+  if (done.only_releases && !IsTransactionBlock() && XactLastRecEnd == done.release_end &&
+      synchronous_commit > SYNCHRONOUS_COMMIT_OFF && !mutant("releases_flushed"))
+    set_for_this_commit("off");
+}
+
+void on_transaction(XactEvent event, void *) {
+  switch (event) {
+  case XACT_EVENT_PRE_COMMIT:
+    if (done.changed)
+      before_commit();
+    break;
+  case XACT_EVENT_PRE_PREPARE:
+    if (done.changed && !mutant("prepare_allowed"))
+      ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                      errmsg("cannot PREPARE a transaction that has changed a lease")));
+    break;
+  case XACT_EVENT_COMMIT:
+  case XACT_EVENT_ABORT:
+  case XACT_EVENT_PREPARE:
+    done = {};
+    break;
+  default:
+    break;
+  }
+}
+
+} // namespace
+
+void note_durable_change() {
+  done.changed = true;
+  done.durable = true;
+}
+
+void note_change() {
+  done.changed = true;
+  done.only_releases = false;
+  done.release_end = XLogRecPtr{1}; // no release after it can be alone
+}
+
+void begin_release() {
+  const bool alone =
+      !done.changed ? XactLastRecEnd == InvalidXLogRecPtr : done.only_releases && XactLastRecEnd == done.release_end;
+  done.only_releases = alone;
+}
+
+void end_release() {
+  done.changed = true;
+  done.release_end = XactLastRecEnd;
+}
+
+void register_durability() {
+  DefineCustomEnumVariable("gatepost.durability", "Where a grant or renewal must be before it is reported.",
+                           "\"local\": on this server's disk. \"standby\": on a synchronous standby's too.", &asked,
+                           level_local, levels, PGC_USERSET, 0, nullptr, nullptr, nullptr);
+  DefineCustomEnumVariable("gatepost.durability_floor", "The least gatepost.durability that counts for anybody.",
+                           nullptr, &least, level_local, levels, PGC_SUSET, 0, nullptr, nullptr, nullptr);
+  RegisterXactCallback(on_transaction, nullptr);
+}
+
+} // namespace gatepost

@@ -1,0 +1,23 @@
+// Durability is decided at commit, by what the transaction did: what a caller asked for earlier can be undone by SET,
+// by a function's SET clause or by ROLLBACK TO before then.
+#pragma once
+
+#include "pg.hpp"
+
+namespace gatepost {
+
+// A grant, renewal or break: its commit waits for disk, or for the level asked for.
+void note_durable_change();
+
+// A release: begin_release before it writes, end_release after. When a single statement outside a transaction block
+// logs nothing else, its commit is asynchronous: a lost release costs waiting, no more.
+void begin_release();
+void end_release();
+
+// Any other change: the transaction cannot be prepared.
+void note_change();
+
+// gatepost.durability and gatepost.durability_floor; callbacks of transactions.
+void register_durability();
+
+} // namespace gatepost

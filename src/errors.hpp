@@ -1,0 +1,15 @@
+// SQLSTATEs of class LG; they are the API: clients switch on them (docs/errors.md).
+#pragma once
+
+#include "pg.hpp"
+
+namespace gatepost {
+
+inline constexpr int stale_token = MAKE_SQLSTATE('L', 'G', '0', '0', '1');
+inline constexpr int lease_not_held = MAKE_SQLSTATE('L', 'G', '0', '0', '2');
+inline constexpr int unknown_token = MAKE_SQLSTATE('L', 'G', '0', '0', '4');
+inline constexpr int wrong_kind = MAKE_SQLSTATE('L', 'G', '0', '0', '6');
+inline constexpr int durability_unavailable = MAKE_SQLSTATE('L', 'G', '0', '0', '7');
+inline constexpr int in_flight = MAKE_SQLSTATE('L', 'G', '0', '1', '0');
+
+} // namespace gatepost

@@ -1,0 +1,26 @@
+// The text and parameters of a fenced UPDATE.
+#pragma once
+
+#include "fenced_update.hpp"
+
+namespace gatepost {
+
+// At most one parameter a column, the token, and two documents.
+inline constexpr int max_parameters = MaxHeapAttributeNumber + 3;
+
+struct Parameters {
+  int count;
+  Oid *types;
+  Datum *values;
+};
+
+struct FencedStatement {
+  const char *update; // UPDATE .. RETURNING the fence column
+  const char *probe;  // SELECT of the fence column by the key; the same parameters
+  Parameters parameters;
+};
+
+// Checks target, key, changes and fence column, and builds the statements. rel must be open and locked.
+FencedStatement build_statement(const FencedUpdate &update, Relation rel);
+
+} // namespace gatepost

@@ -1,0 +1,123 @@
+#include "fenced_update.hpp"
+
+#include "errors.hpp"
+#include "fenced_statement.hpp"
+#include "mutant.hpp"
+
+namespace gatepost {
+namespace {
+
+// Prepared statements by their text. The server revalidates them when a table or the search_path changes.
+struct Prepared {
+  char *text;
+  Oid *types;
+  int count;
+  SPIPlanPtr plan;
+};
+
+constexpr int cache_size = 64;
+Prepared cache[cache_size];
+int next_victim;
+
+bool is_prepared_as(const Prepared &prepared, const char *text, const Parameters &parameters) {
+  return prepared.text != nullptr && prepared.count == parameters.count && strcmp(prepared.text, text) == 0 &&
+         memcmp(prepared.types, parameters.types, sizeof(Oid) * parameters.count) == 0;
+}
+
+SPIPlanPtr prepare(const char *text, const Parameters &parameters) {
+  SPIPlanPtr plan = SPI_prepare(text, parameters.count, parameters.types);
+  if (plan == nullptr)
+    elog(ERROR, "could not prepare a fenced statement: %s", SPI_result_code_string(SPI_result));
+  return plan;
+}
+
+SPIPlanPtr plan_for(const char *text, const Parameters &parameters) {
+  for (const Prepared &prepared : cache)
+    if (is_prepared_as(prepared, text, parameters))
+      return prepared.plan;
+  SPIPlanPtr plan = prepare(text, parameters);
+  // Copied before the old entry goes, so that an error leaves the cache whole.
+  char *kept_text = MemoryContextStrdup(TopMemoryContext, text);
+  Oid *types = static_cast<Oid *>(MemoryContextAlloc(TopMemoryContext, sizeof(Oid) * parameters.count));
+  memcpy(types, parameters.types, sizeof(Oid) * parameters.count);
+  SPI_keepplan(plan);
+  Prepared &victim = cache[next_victim];
+  next_victim = (next_victim + 1) % cache_size;
+  const Prepared old = victim;
+  victim = {kept_text, types, parameters.count, plan};
+  if (old.text != nullptr) {
+    pfree(old.text);
+    pfree(old.types);
+    SPI_freeplan(old.plan);
+  }
+  return plan;
+}
+
+struct Fence {
+  bool isnull;
+  int64 mark;
+};
+
+Fence returned_fence() {
+  bool isnull;
+  const Datum value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+  return {isnull, isnull ? 0 : DatumGetInt64(value)};
+}
+
+// Runs the statement. Result: whether a row came back, its fence in *fence.
+bool run(SPIPlanPtr plan, const Parameters &parameters, bool read_only, int expected, Fence *fence) {
+  const int code = SPI_execute_plan(plan, parameters.values, nullptr, read_only, 0);
+  if (code != expected)
+    elog(ERROR, "a fenced statement failed: %s", SPI_result_code_string(code));
+  if (SPI_processed == 0)
+    return false;
+  *fence = returned_fence();
+  return true;
+}
+
+// The fence of the row as this transaction may see it now.
+bool probe(const FencedStatement &statement, Fence *fence) {
+  return run(plan_for(statement.probe, statement.parameters), statement.parameters, false, SPI_OK_SELECT, fence);
+}
+
+bool apply(const FencedUpdate &update, const FencedStatement &statement, const char *relation) {
+  // The row may appear between the two statements, with a mark that lets us in; not for ever.
+  constexpr int attempts = 3;
+  for (int attempt = 0; attempt < attempts; attempt++) {
+    Fence fence;
+    if (run(plan_for(statement.update, statement.parameters), statement.parameters, false, SPI_OK_UPDATE_RETURNING,
+            &fence)) {
+      if (!mutant("lowered_marks_accepted") && (fence.isnull || fence.mark != update.token))
+        ereport(ERROR,
+                (errcode(ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION),
+                 errmsg("a trigger of relation \"%s\" changed fence column \"%s\"", relation, update.fence_column)));
+      return true;
+    }
+    if (!probe(statement, &fence))
+      return false;
+    if (!fence.isnull && fence.mark > update.token)
+      ereport(ERROR, (errcode(stale_token), errmsg("token %lld is stale", static_cast<long long>(update.token)),
+                      errdetail("The row of \"%s\" was written with token %lld.", relation,
+                                static_cast<long long>(fence.mark))));
+  }
+  ereport(ERROR, (errcode(ERRCODE_TRIGGERED_ACTION_EXCEPTION),
+                  errmsg("the update of relation \"%s\" was suppressed by a trigger or rule", relation)));
+}
+
+} // namespace
+
+bool fenced_update(const FencedUpdate &update) {
+  // Not a lock for the write: that is the executor's, as the caller.
+  Relation rel = try_relation_open(update.target, AccessShareLock);
+  if (rel == nullptr)
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("target with oid %u does not exist", update.target)));
+  const FencedStatement statement = build_statement(update, rel);
+  const char *relation = pstrdup(RelationGetRelationName(rel));
+  SPI_connect();
+  const bool applied = apply(update, statement, relation);
+  SPI_finish();
+  relation_close(rel, AccessShareLock);
+  return applied;
+}
+
+} // namespace gatepost

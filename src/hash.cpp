@@ -1,0 +1,22 @@
+#include "hash.hpp"
+
+namespace gatepost {
+
+uint64 hash64(std::string_view bytes) {
+  uint8 digest[PG_SHA256_DIGEST_LENGTH];
+  pg_cryptohash_ctx *context = pg_cryptohash_create(PG_SHA256);
+  if (context == nullptr)
+    ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
+  if (pg_cryptohash_init(context) < 0 ||
+      pg_cryptohash_update(context, reinterpret_cast<const uint8 *>(bytes.data()), bytes.size()) < 0 ||
+      pg_cryptohash_final(context, digest, sizeof digest) < 0)
+    ereport(ERROR,
+            (errcode(ERRCODE_INTERNAL_ERROR), errmsg("could not hash a name: %s", pg_cryptohash_error(context))));
+  pg_cryptohash_free(context);
+  uint64 key = 0;
+  for (int i = 0; i < 8; i++)
+    key = key << 8 | digest[i];
+  return key;
+}
+
+} // namespace gatepost

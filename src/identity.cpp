@@ -1,0 +1,185 @@
+#include "identity.hpp"
+
+#include "clock.hpp"
+#include "locks.hpp"
+#include "mutant.hpp"
+#include "relations.hpp"
+#include "slot_layout.hpp"
+#include "testpoint.hpp"
+#include "token.hpp"
+#include "token_layout.hpp"
+
+#include <sys/stat.h>
+
+namespace gatepost {
+namespace {
+
+IdentityData current_identity() {
+  return {static_cast<int64>(GetSystemIdentifier()), static_cast<int64>(GetWALInsertionTimeLine()),
+          static_cast<int64>(MyDatabaseId), boot_fingerprint(), 0};
+}
+
+bool same_history(const IdentityData &a, const IdentityData &b) {
+  if (mutant("timeline_ignored"))
+    return a.system == b.system && a.database == b.database;
+  return a.system == b.system && a.timeline == b.timeline && a.database == b.database;
+}
+
+bool same_identity(const IdentityData &a, const IdentityData &b) { return same_history(a, b) && a.boot == b.boot; }
+
+// The last stored identity that was found current here. A backend lives through a promotion, so the timeline is
+// compared at every call; the rest cannot change under it.
+struct Verified {
+  IdentityData identity;
+  uint64 epoch;
+} verified;
+
+bool verified_is_current() {
+  return verified.epoch == relations_epoch() && same_identity(verified.identity, current_identity());
+}
+
+// Reads the one row, newest state.
+IdentityData read_identity(Relation rel) {
+  SnapshotData dirty;
+  InitDirtySnapshot(dirty);
+  SysScanDesc scan = systable_beginscan(rel, InvalidOid, false, &dirty, 0, nullptr);
+  const HeapTuple tuple = systable_getnext(scan);
+  if (!HeapTupleIsValid(tuple))
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("relation gatepost.identity has no row")));
+  const IdentityData identity = *identity_data(tuple);
+  systable_endscan(scan);
+  return identity;
+}
+
+void end_scan(void *scan) { systable_endscan(static_cast<SysScanDesc>(scan)); }
+
+// Overwrites the row in place: a raise must not vanish with the transaction that noticed, nor wait for another one.
+void write_identity(Relation rel, const IdentityData &identity) {
+  for (;;) {
+    SnapshotData dirty;
+    InitDirtySnapshot(dirty);
+    SysScanDesc scan = systable_beginscan(rel, InvalidOid, false, &dirty, 0, nullptr);
+    const HeapTuple tuple = systable_getnext(scan);
+    if (!HeapTupleIsValid(tuple))
+      ereport(ERROR,
+              (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("relation gatepost.identity has no row")));
+    auto *slot = reinterpret_cast<BufferHeapTupleTableSlot *>(scan->slot);
+    if (!heap_inplace_lock(rel, slot->base.tuple, slot->buffer, end_scan, scan))
+      continue;
+    HeapTuple fresh = heap_copytuple(tuple);
+    *identity_data(fresh) = identity;
+    heap_inplace_update_and_unlock(rel, slot->base.tuple, fresh, slot->buffer);
+    systable_endscan(scan);
+    heap_freetuple(fresh);
+    return;
+  }
+}
+
+// The wall clock is a floor, and not believed when it is a year ahead of everything else: one bad clock would spend
+// the generations of sixty years.
+int64 believed_wallclock(int64 stored_generation) {
+  constexpr int64 year_us = int64{365} * 24 * hour_us;
+  const int64 wall = wallclock_us();
+  struct stat file;
+  int64 newest = first_hour_us + stored_generation * hour_us;
+  // The server rewrites it at each checkpoint.
+  if (stat("global/pg_control", &file) == 0)
+    newest = Max(newest, static_cast<int64>(file.st_mtime) * USECS_PER_SEC);
+  return wall - newest > year_us && !mutant("wall_clock_believed") ? newest : wall;
+}
+
+int64 random_nonce() {
+  uint8 byte;
+  if (!pg_strong_random(&byte, sizeof byte))
+    ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("could not generate random values")));
+  return byte & (token_step - 1);
+}
+
+// The first token of the next generation, and so the value to set the sequence to.
+int64 next_first_token(const IdentityData &stored, const IdentityData &current, int64 above) {
+  const int64 last = last_token();
+  int64 steps = 1;
+  // Timelines that went by elsewhere may have raised it elsewhere, once each.
+  if (stored.system == current.system)
+    steps = Max(steps, current.timeline - stored.timeline);
+  const int64 wall = believed_wallclock(generation_of(last));
+  const int64 hours = mutant("generation_from_nothing") ? 0 : hours_of(wall);
+  int64 generation = Max(generation_of(Max(last, above)) + steps, hours);
+  if (generation > max_generation)
+    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+                    errmsg("generation %lld is out of range, the highest is %lld", static_cast<long long>(generation),
+                           static_cast<long long>(max_generation))));
+  // DROP and CREATE EXTENSION within the hour forget the generation; the counter then keeps tokens rising.
+  const int64 counter = generation == hours && !mutant("counter_without_floor") ? counter_within_hour(wall) : 0;
+  return token_of(generation, counter, random_nonce());
+}
+
+void set_sequence(Oid sequence, int64 value) {
+  DirectFunctionCall3(setval3_oid, ObjectIdGetDatum(sequence), Int64GetDatum(value), BoolGetDatum(true));
+  XLogFlush(XactLastRecEnd);
+}
+
+// Under a mutex of its own: re-check, set the sequence, flush, write the identity, flush. A crash in between raises
+// once more, harmlessly.
+int64 raise(bool always, int64 above) {
+  const Oid sequence = lock_sequence();
+  Relation rel = open_identity(RowExclusiveLock);
+  mutex_lock(LockClass::generation, 0);
+  at(Point::raise_locked);
+
+  const IdentityData stored = read_identity(rel);
+  IdentityData current = current_identity();
+  if (always || !same_identity(stored, current)) {
+    // setval asks for rights that the caller does not have. An error restores the role with the transaction.
+    Oid role;
+    int context;
+    GetUserIdAndSecContext(&role, &context);
+    SetUserIdAndSecContext(rel->rd_rel->relowner, context | SECURITY_LOCAL_USERID_CHANGE);
+    set_sequence(sequence, next_first_token(stored, current, above));
+    at(Point::raise_set);
+    SetUserIdAndSecContext(role, context);
+
+    // Rows of other boots count from now when the history may have forked; a mere reboot lets them count from its
+    // start. A raise without either leaves the moment as it was.
+    const bool forked = !same_history(stored, current);
+    current.since = forked ? boottime_us() : stored.boot == current.boot ? stored.since : 0;
+    write_identity(rel, current);
+    XLogFlush(XactLastRecEnd);
+  } else {
+    current.since = stored.since;
+  }
+  verified = {current, relations_epoch()};
+
+  mutex_unlock(LockClass::generation, 0);
+  close_identity(rel, RowExclusiveLock);
+  return generation_of(last_token());
+}
+
+} // namespace
+
+void ensure_identity() {
+  if (verified_is_current())
+    return;
+  Relation rel = open_identity(AccessShareLock);
+  const IdentityData stored = read_identity(rel);
+  close_identity(rel, AccessShareLock);
+  if (same_identity(stored, current_identity()))
+    verified = {stored, relations_epoch()};
+  else
+    raise(false, 0);
+}
+
+int64 raise_generation(int64 above) { return raise(true, above); }
+
+Recovery recovery() {
+  Relation rel = open_identity(AccessShareLock);
+  const IdentityData stored = read_identity(rel);
+  close_identity(rel, AccessShareLock);
+  if (RecoveryInProgress() || !same_history(stored, current_identity()))
+    return {false, 0};
+  // Not raised in this boot: a reboot by itself, whose start is zero on this clock.
+  return {true, stored.boot == boot_fingerprint() ? stored.since : 0};
+}
+
+} // namespace gatepost

@@ -1,0 +1,306 @@
+#include "lease.hpp"
+
+#include "clock.hpp"
+#include "durability.hpp"
+#include "errors.hpp"
+#include "hash.hpp"
+#include "identity.hpp"
+#include "lease_state.hpp"
+#include "locks.hpp"
+#include "mutant.hpp"
+#include "relations.hpp"
+#include "rights.hpp"
+#include "slots.hpp"
+#include "testpoint.hpp"
+#include "token.hpp"
+
+namespace gatepost {
+namespace {
+
+constexpr int32 lock_slot = 0;
+
+bool has_request(const pg_uuid_t &id) {
+  const pg_uuid_t nil{};
+  return memcmp(&id, &nil, sizeof id) != 0;
+}
+
+[[noreturn]] void refuse_in_flight(LeaseName name) {
+  ereport(ERROR, (errcode(in_flight),
+                  errmsg("lease \"%s\" is being changed by a transaction that is still open", printable(name)),
+                  errhint("The answer is not known yet; try again within the lease's time.")));
+}
+
+void require_lock(LeaseName name, HeapTuple row) {
+  if (row == nullptr || slot_data(row)->kind == kind::lock)
+    return;
+  ereport(ERROR, (errcode(wrong_kind), errmsg("\"%s\" is a semaphore, not a lease", printable(name))));
+}
+
+// The caller's own grant of this name, asked for again with the same request id: the answer was lost on the way.
+bool same_request(const AcquireRequest &request, HeapTuple row) {
+  if (row == nullptr || !has_request(request.request_id))
+    return false;
+  const SlotData *data = slot_data(row);
+  return memcmp(&data->request_id, &request.request_id, sizeof data->request_id) == 0 && data->role == GetUserId();
+}
+
+enum class Verdict { free, busy, same };
+
+// What acquire makes of a look.
+Verdict judge(const AcquireRequest &request, const Look &found, const Moment &moment) {
+  if (found.in_flight && !mutant("flight_ignored")) {
+    if (same_request(request, found.flight))
+      refuse_in_flight(request.name);
+    return Verdict::busy;
+  }
+  require_lock(request.name, found.row);
+  if (found.row == nullptr)
+    return Verdict::free;
+  const State state = state_of(*slot_data(found.row), moment);
+  if (state == State::held && same_request(request, found.row))
+    return Verdict::same;
+  return is_live(state) ? Verdict::busy : Verdict::free;
+}
+
+// "application@address/pid", for people.
+text *default_owner(Datum address, bool has_address) {
+  const char *host = has_address ? TextDatumGetCString(DirectFunctionCall1(network_host, address)) : "local";
+  const char *application = application_name != nullptr ? application_name : "";
+  return cstring_to_text(psprintf("%s@%s/%d", application, host, MyProcPid));
+}
+
+bool client_address(Datum *address) {
+  LOCAL_FCINFO(call, 0);
+  InitFunctionCallInfoData(*call, nullptr, 0, InvalidOid, nullptr, nullptr);
+  *address = inet_client_addr(call);
+  return !call->isnull;
+}
+
+// Writes the granted row. The clock is read here, in the mutex and after any wait.
+bool write_grant(const Slots &slots, const AcquireRequest &request, HeapTuple old, int64 token) {
+  Datum address;
+  const bool has_address = client_address(&address);
+  const Moment moment = this_moment();
+  const TimestampTz now = GetCurrentTimestamp();
+  const SlotData data{
+      token,     0, moment.now + request.ttl, request.ttl, moment.boot,  now,  now, GetUserId(), MyProcPid,
+      lock_slot, 1, request.request_id,       kind::lock,  stored::held, false};
+  const SlotText texts{request.name, request.owner != nullptr ? request.owner : default_owner(address, has_address),
+                       has_address ? DatumGetInetPP(address) : nullptr, request.metadata};
+  return old == nullptr ? insert_slot(slots, data, texts) : replace_slot(slots, old, data, texts);
+}
+
+// The look and the grant under the mutex. Result: the token, 0 when busy.
+int64 grant(const Slots &slots, Oid sequence, const AcquireRequest &request, uint64 key, bool *written) {
+  const Look found = look(slots, request.name, lock_slot);
+  switch (judge(request, found, this_moment())) {
+  case Verdict::busy:
+    return 0;
+  case Verdict::same:
+    return slot_data(found.row)->token;
+  case Verdict::free:
+    break;
+  }
+  at(Point::acquire_mutexed);
+  // A tag held elsewhere is a use or a rung: the name is not free, whatever its row says.
+  if (!holder_try(key))
+    return 0;
+  at(Point::acquire_tagged);
+  const int64 token = draw_token(sequence);
+  *written = write_grant(slots, request, found.row, token);
+  at(Point::acquire_written);
+  holder_release(key);
+  return *written ? token : 0;
+}
+
+bool stored_long(HeapTuple row) { return row != nullptr && HeapTupleHasExternal(row); }
+
+// Opens lease_slots for the holder of a lease: queued DDL must not lose it, so a call may wait for the locks up to a
+// third of what is left.
+void open_slots_for_holder(Slots *slots, LeaseName name) {
+  if (try_open_slots(slots, RowExclusiveLock, false, 0))
+    return;
+  int64 patience = short_patience_us;
+  Slots reading;
+  if (!mutant("holders_impatient") && try_open_slots(&reading, AccessShareLock, false, USECS_PER_SEC)) {
+    const Look found = look(reading, name, lock_slot);
+    if (found.row != nullptr)
+      patience = Max(patience, remaining_us(*slot_data(found.row), this_moment()) / 3);
+    close_slots(&reading);
+  }
+  open_slots(slots, RowExclusiveLock, false, patience);
+}
+
+// The row if the token is its current one and the lease is live; nullptr: false is the answer.
+HeapTuple held_row(LeaseName name, const Look &found, int64 token) {
+  if (found.in_flight)
+    refuse_in_flight(name);
+  require_lock(name, found.row);
+  if (found.row == nullptr || slot_data(found.row)->token != token)
+    return nullptr;
+  require_member(slot_data(found.row)->role);
+  const State state = state_of(*slot_data(found.row), this_moment());
+  return is_live(state) || (state == State::lapsed && mutant("lapsed_renewed")) ? found.row : nullptr;
+}
+
+// One change of the holder's own row, under the mutex. Change: (const Look &, SlotData *).
+template <class Change> bool change_held(LeaseName name, int64 token, Point point, Change change) {
+  Slots slots;
+  open_slots_for_holder(&slots, name);
+  const uint64 key = hash64(name.bytes());
+  mutex_lock(LockClass::mutex, key);
+  const HeapTuple row = held_row(name, look(slots, name, lock_slot), token);
+  bool changed = false;
+  if (row != nullptr) {
+    at(point);
+    SlotData data = *slot_data(row);
+    change(&data);
+    if (!update_slot(slots, row, data))
+      refuse_in_flight(name);
+    changed = true;
+  }
+  mutex_unlock(LockClass::mutex, key);
+  changed ? close_slots_written(&slots) : close_slots(&slots);
+  return changed;
+}
+
+} // namespace
+
+int64 acquire_lease(const AcquireRequest &request) {
+  ensure_identity();
+
+  // Most who ask are refused: that look takes no lock that anyone waits for, and its "busy" is good without the mutex.
+  Slots slots;
+  open_slots(&slots, AccessShareLock, false, short_patience_us);
+  const Look first = look(slots, request.name, lock_slot);
+  const Verdict verdict = judge(request, first, this_moment());
+  close_slots(&slots);
+  if (verdict == Verdict::busy && !mutant("refused_tries_write"))
+    return 0;
+  if (verdict == Verdict::same)
+    return slot_data(first.row)->token;
+  at(Point::acquire_looked);
+
+  const bool toast = request.metadata != nullptr || stored_long(first.row);
+  open_slots(&slots, RowExclusiveLock, toast, short_patience_us);
+  const Oid sequence = lock_sequence();
+  const uint64 key = hash64(request.name.bytes());
+  bool written = false;
+  mutex_lock(LockClass::mutex, key);
+  const int64 token = grant(slots, sequence, request, key, &written);
+  mutex_unlock(LockClass::mutex, key);
+  if (!written) {
+    close_slots(&slots);
+    return token;
+  }
+  close_slots_written(&slots);
+  note_durable_change();
+  flush_tokens(sequence);
+  return token;
+}
+
+bool renew_lease(LeaseName name, int64 token, int64 ttl) {
+  ensure_identity();
+  require_known_token(token);
+  const bool renewed = change_held(name, token, Point::renew_mutexed, [ttl](SlotData *data) {
+    const Moment moment = this_moment();
+    if (ttl > 0)
+      data->ttl = ttl;
+    data->deadline = moment.now + data->ttl;
+    data->boot = moment.boot;
+    data->renewed_at = GetCurrentTimestamp();
+  });
+  if (renewed)
+    note_durable_change();
+  return renewed;
+}
+
+bool release_lease(LeaseName name, int64 token) {
+  begin_release();
+  ensure_identity();
+  require_known_token(token);
+  const bool released = change_held(name, token, Point::release_mutexed, [](SlotData *data) {
+    const Moment moment = this_moment();
+    data->state = stored::released;
+    data->deadline = moment.now;
+    data->boot = moment.boot;
+  });
+  if (released)
+    end_release();
+  return released;
+}
+
+const char *lease_status(LeaseName name, int64 token) {
+  Slots slots;
+  open_slots(&slots, AccessShareLock, false, short_patience_us);
+  Look found = look(slots, name, lock_slot);
+  if (found.row == nullptr && !found.in_flight && !RecoveryInProgress()) {
+    const uint64 key = hash64(name.bytes());
+    mutex_lock(LockClass::mutex, key);
+    found = look(slots, name, lock_slot);
+    mutex_unlock(LockClass::mutex, key);
+  }
+  close_slots(&slots);
+  const bool flying = found.in_flight && (found.row == nullptr || slot_data(found.row)->token <= token);
+  if (flying)
+    return "in_flight";
+  if (found.row == nullptr)
+    return "unknown";
+  const SlotData *data = slot_data(found.row);
+  if (data->state == stored::broken && data->prior == token)
+    return state_name(State::broken);
+  if (data->token > token)
+    return state_name(State::superseded);
+  if (data->token < token)
+    return "unknown";
+  return state_name(state_of(*data, this_moment()));
+}
+
+int64 break_lease(LeaseName name, int64 token, const char *reason) {
+  ensure_identity();
+  if (token != 0)
+    require_known_token(token);
+  Slots slots;
+  open_slots(&slots, RowExclusiveLock, false, short_patience_us);
+  const Oid sequence = lock_sequence();
+  const uint64 key = hash64(name.bytes());
+  mutex_lock(LockClass::mutex, key);
+  const Look found = look(slots, name, lock_slot);
+  if (found.in_flight)
+    refuse_in_flight(name);
+  require_lock(name, found.row);
+  int64 result = 0;
+  if (found.row != nullptr && (token == 0 || slot_data(found.row)->token == token) &&
+      is_live(state_of(*slot_data(found.row), this_moment()))) {
+    SlotData data = *slot_data(found.row);
+    const Moment moment = this_moment();
+    data.state = stored::broken;
+    data.prior = data.token;
+    data.deadline = moment.now;
+    data.boot = moment.boot;
+    // While a use or rung is open no token can be drawn for the name; the row is broken all the same, and the next
+    // acquire waits for the use.
+    const bool tagged = holder_try(key);
+    if (tagged)
+      data.token = draw_token(sequence);
+    if (!update_slot(slots, found.row, data))
+      refuse_in_flight(name);
+    if (tagged)
+      holder_release(key);
+    result = data.token;
+  }
+  mutex_unlock(LockClass::mutex, key);
+  if (result == 0) {
+    close_slots(&slots);
+    return 0;
+  }
+  close_slots_written(&slots);
+  note_durable_change();
+  flush_tokens(sequence);
+  ereport(LOG, (errmsg("lease broken: name \"%s\", token %lld, by \"%s\", reason \"%s\"", printable(name),
+                       static_cast<long long>(slot_data(found.row)->token), GetUserNameFromId(GetUserId(), true),
+                       reason != nullptr ? reason : "")));
+  return result;
+}
+
+} // namespace gatepost

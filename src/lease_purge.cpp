@@ -1,0 +1,85 @@
+#include "lease.hpp"
+
+#include "durability.hpp"
+#include "hash.hpp"
+#include "identity.hpp"
+#include "lease_state.hpp"
+#include "locks.hpp"
+#include "slots.hpp"
+
+namespace gatepost {
+namespace {
+
+// Since when the row has been over, 0 or more; -1: it is not.
+int64 ended_for(const SlotData &row, const Moment &moment) {
+  if (is_live(state_of(row, moment)))
+    return -1;
+  if (row.boot == moment.boot)
+    return Max(moment.now - row.deadline, 0);
+  const Recovery base = recovery();
+  if (!base.settled)
+    return -1;
+  const int64 end = row.state == stored::held && !row.superseded ? base.since + row.ttl : base.since;
+  return Max(moment.now - end, 0);
+}
+
+bool has_prefix(LeaseName name, text *prefix) {
+  return name.bytes().starts_with(
+      std::string_view(VARDATA_ANY(prefix), static_cast<size_t>(VARSIZE_ANY_EXHDR(prefix))));
+}
+
+// Names whose rows seem to be over. The scan may miscount under renewals; each is looked at again under its mutex.
+List *candidates(const Slots &slots, int64 older_than, text *prefix) {
+  List *names = NIL;
+  SnapshotData dirty;
+  InitDirtySnapshot(dirty);
+  const Moment moment = this_moment();
+  TableScanDesc scan = table_beginscan_strat(slots.heap, &dirty, 0, nullptr, true, false);
+  for (HeapTuple tuple = heap_getnext(scan, ForwardScanDirection); HeapTupleIsValid(tuple);
+       tuple = heap_getnext(scan, ForwardScanDirection)) {
+    CHECK_FOR_INTERRUPTS();
+    const SlotData *data = slot_data(tuple);
+    if (data->kind != kind::lock || ended_for(*data, moment) < older_than)
+      continue;
+    const LeaseName name = slot_name_of(slots, tuple);
+    if (has_prefix(name, prefix))
+      names = lappend(names, cstring_to_text_with_len(name.bytes().data(), static_cast<int>(name.bytes().size())));
+  }
+  table_endscan(scan);
+  return names;
+}
+
+bool purge(const Slots &slots, LeaseName name, int64 older_than) {
+  const uint64 key = hash64(name.bytes());
+  mutex_lock(LockClass::mutex, key);
+  const Look found = look(slots, name, 0);
+  const bool over = found.row != nullptr && !found.in_flight && slot_data(found.row)->kind == kind::lock &&
+                    ended_for(*slot_data(found.row), this_moment()) >= older_than;
+  const bool deleted = over && delete_slot(slots, found.row);
+  mutex_unlock(LockClass::mutex, key);
+  return deleted;
+}
+
+} // namespace
+
+int64 purge_leases(int64 older_than, text *prefix) {
+  ensure_identity();
+  Slots slots;
+  open_slots(&slots, RowExclusiveLock, true, short_patience_us);
+  int64 purged = 0;
+  List *names = candidates(slots, older_than, prefix);
+  ListCell *cell;
+  foreach (cell, names) {
+    CHECK_FOR_INTERRUPTS();
+    purged += purge(slots, LeaseName{static_cast<text *>(lfirst(cell))}, older_than);
+  }
+  if (purged == 0) {
+    close_slots(&slots);
+    return 0;
+  }
+  close_slots_written(&slots);
+  note_change();
+  return purged;
+}
+
+} // namespace gatepost

@@ -1,0 +1,21 @@
+// What happens when the library is loaded into a backend.
+#include "arguments.hpp"
+#include "durability.hpp"
+#include "pg.hpp"
+#include "relations.hpp"
+#include "testpoint.hpp"
+
+extern "C" {
+PG_MODULE_MAGIC;
+PGDLLEXPORT void _PG_init(void);
+}
+
+void _PG_init(void) {
+  using namespace gatepost;
+  DefineCustomIntVariable("gatepost.max_ttl", "The longest time to live that a lease may ask for.", nullptr,
+                          &max_ttl_seconds, 86400, 1, INT_MAX / 2, PGC_SUSET, GUC_UNIT_S, nullptr, nullptr, nullptr);
+  register_durability();
+  define_test_settings();
+  MarkGUCPrefixReserved("gatepost");
+  register_relation_callbacks();
+}

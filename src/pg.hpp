@@ -1,0 +1,150 @@
+// The one door to the server's headers, and the only place that knows server versions.
+#pragma once
+
+// The headers' own warnings are not ours.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wsign-compare"
+#pragma GCC diagnostic ignored "-Wregister"
+
+#include "pg_config.h"
+// Debian's 15 was configured without it, and this library hides what is not exported.
+#if PG_VERSION_NUM < 160000
+#define PGDLLEXPORT __attribute__((visibility("default")))
+#endif
+
+extern "C" {
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "access/multixact.h"
+#include "access/relscan.h"
+#include "access/stratnum.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/transam.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "catalog/pg_collation.h"
+#include "catalog/dependency.h"
+#include "catalog/index.h"
+#include "catalog/indexing.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_constraint.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_operator.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_sequence.h"
+#include "catalog/pg_type.h"
+#include "commands/event_trigger.h"
+#include "commands/sequence.h"
+#include "commands/trigger.h"
+#include "common/cryptohash.h"
+#include "common/sha2.h"
+#include "executor/executor.h"
+#include "executor/spi.h"
+#include "executor/tuptable.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "nodes/execnodes.h"
+#include "nodes/makefuncs.h"
+#include "pgstat.h"
+#include "replication/syncrep.h"
+#include "storage/bufmgr.h"
+#include "storage/bufpage.h"
+#include "storage/latch.h"
+#include "storage/lmgr.h"
+#include "storage/lock.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/guc.h"
+#include "utils/inet.h"
+#include "utils/inval.h"
+#include "utils/jsonb.h"
+#include "utils/jsonfuncs.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
+#include "utils/ruleutils.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+#include "utils/timestamp.h"
+#include "utils/typcache.h"
+#include "utils/uuid.h"
+#include "utils/varlena.h"
+
+#if PG_VERSION_NUM >= 160000
+#include "access/amapi.h"
+#include "varatt.h"
+#endif
+}
+
+#pragma GCC diagnostic pop
+
+#if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 190000
+#error "Gatepost is for PostgreSQL 15 to 18"
+#endif
+
+namespace gatepost::pg {
+
+// The index of the primary key; 18 asks whether a deferrable one will do.
+inline Oid primary_key_index(Relation rel) {
+#if PG_VERSION_NUM >= 180000
+  return RelationGetPrimaryKeyIndex(rel, false);
+#else
+  return RelationGetPrimaryKeyIndex(rel);
+#endif
+}
+
+// heap_update that never waits; index_entries tells whether the new version needs entries of its own. From 16 the
+// server says so itself (commit 19d8e2308bc5).
+inline TM_Result heap_update_nowait(Relation rel, ItemPointer old_tid, HeapTuple fresh, bool *index_entries) {
+  TM_FailureData failure;
+  LockTupleMode mode;
+#if PG_VERSION_NUM >= 160000
+  TU_UpdateIndexes update_indexes;
+  const TM_Result result = heap_update(rel, old_tid, fresh, GetCurrentCommandId(true), InvalidSnapshot, false, &failure,
+                                       &mode, &update_indexes);
+  *index_entries = result == TM_Ok && update_indexes != TU_None;
+#else
+  const TM_Result result =
+      heap_update(rel, old_tid, fresh, GetCurrentCommandId(true), InvalidSnapshot, false, &failure, &mode);
+  *index_entries = result == TM_Ok && !HeapTupleIsHeapOnly(fresh);
+#endif
+  return result;
+}
+
+inline TM_Result heap_delete_nowait(Relation rel, ItemPointer tid) {
+  TM_FailureData failure;
+  return heap_delete(rel, tid, GetCurrentCommandId(true), InvalidSnapshot, false, &failure, false);
+}
+
+// Intervals can be infinite from 17 on (commit 519fc1bd9e9d).
+inline bool interval_is_infinite([[maybe_unused]] const Interval *interval) {
+#ifdef INTERVAL_NOT_FINITE
+  return INTERVAL_NOT_FINITE(interval);
+#else
+  return false;
+#endif
+}
+
+// Ownership checks by object kind were folded into one function in 16.
+inline bool owns_relation(Oid relid, Oid role) {
+#if PG_VERSION_NUM >= 160000
+  return object_ownercheck(RelationRelationId, relid, role);
+#else
+  return pg_class_ownercheck(relid, role);
+#endif
+}
+
+} // namespace gatepost::pg

@@ -1,0 +1,253 @@
+#include "relations.hpp"
+
+#include "locks.hpp"
+#include "mutant.hpp"
+#include "slot_layout.hpp"
+#include "token_layout.hpp"
+
+namespace gatepost {
+namespace {
+
+enum Known { slots_known, identity_known, sequence_known, known_count };
+
+constexpr const char *known_names[known_count] = {"lease_slots", "identity", "token_sequence"};
+
+struct Remembered {
+  Oid oid;
+  bool verified;
+};
+
+Remembered remembered[known_count];
+uint64 epoch = 1;
+
+// Runs inside invalidation processing: touches plain memory only.
+void forget_relation(Datum, Oid relid) {
+  if (mutant("stale_oids"))
+    return;
+  for (auto &relation : remembered)
+    if (relid == InvalidOid || relid == relation.oid) {
+      relation = {};
+      epoch++;
+    }
+}
+
+void forget_sequence_shape(Datum, int, uint32) { remembered[sequence_known].verified = false; }
+
+Oid oid_of(Known known) {
+  auto &relation = remembered[known];
+  if (OidIsValid(relation.oid))
+    return relation.oid;
+  const Oid schema = get_namespace_oid("gatepost", true);
+  const Oid oid = OidIsValid(schema) ? get_relname_relid(known_names[known], schema) : InvalidOid;
+  if (!OidIsValid(oid))
+    ereport(ERROR,
+            (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("relation gatepost.%s does not exist", known_names[known]),
+             errhint("Is the extension gatepost installed in this database?")));
+  relation.oid = oid;
+  return oid;
+}
+
+[[noreturn]] void refuse_layout(const char *relation, const char *detail) {
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("relation gatepost.%s is not as this version of the library made it", relation),
+                  errdetail("%s", detail), errhint("Undo the change, or run ALTER EXTENSION gatepost UPDATE.")));
+}
+
+void verify_columns(Relation rel, const char *name, const Column *columns, int count) {
+  const TupleDesc description = RelationGetDescr(rel);
+  if (description->natts != count)
+    refuse_layout(name, psprintf("It has %d columns where %d are expected.", description->natts, count));
+  for (int i = 0; i < count; i++) {
+    const Form_pg_attribute attribute = TupleDescAttr(description, i);
+    if (attribute->attisdropped || attribute->atttypid != columns[i].type ||
+        strcmp(NameStr(attribute->attname), columns[i].name) != 0 || (columns[i].required && !attribute->attnotnull))
+      refuse_layout(name, psprintf("Column %d is not %s.", i + 1, columns[i].name));
+  }
+  if (rel->rd_rel->relkind != RELKIND_RELATION || rel->rd_rel->relam != HEAP_TABLE_AM_OID)
+    refuse_layout(name, "It is not an ordinary heap table.");
+  if (rel->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
+    refuse_layout(name, "It is not logged.");
+}
+
+// Rows are written past the executor, which alone knows how to feed an expression index or to judge a predicate.
+// Result: false when an index could not be locked in time.
+bool verify_indexes(Relation rel, int64 patience_us) {
+  if (!OidIsValid(pg::primary_key_index(rel)))
+    refuse_layout("lease_slots", "It has no primary key.");
+  List *indexes = RelationGetIndexList(rel);
+  ListCell *cell;
+  foreach (cell, indexes) {
+    if (!relation_lock_within(lfirst_oid(cell), AccessShareLock, patience_us))
+      return false;
+    Relation index = index_open(lfirst_oid(cell), NoLock);
+    const Form_pg_index form = index->rd_index;
+    const bool plain = index->rd_rel->relam == BTREE_AM_OID && !form->indisexclusion &&
+                       RelationGetIndexExpressions(index) == NIL && RelationGetIndexPredicate(index) == NIL;
+    const char *index_name = pstrdup(RelationGetRelationName(index));
+    index_close(index, AccessShareLock);
+    if (!plain)
+      refuse_layout("lease_slots", psprintf("Index %s is not a plain btree index on columns.", index_name));
+  }
+  list_free(indexes);
+  return true;
+}
+
+void verify_sequence(Oid oid) {
+  HeapTuple tuple = SearchSysCache1(SEQRELID, ObjectIdGetDatum(oid));
+  if (!HeapTupleIsValid(tuple))
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("relation gatepost.token_sequence does not exist")));
+  const auto form = reinterpret_cast<Form_pg_sequence>(GETSTRUCT(tuple));
+  const bool right = form->seqtypid == INT8OID && form->seqincrement == token_step && form->seqcache == 1 &&
+                     !form->seqcycle && form->seqmax == max_token && form->seqmin == 1;
+  ReleaseSysCache(tuple);
+  if (!right)
+    refuse_layout("token_sequence", "Its increment, cache, cycle or bounds have been changed.");
+}
+
+[[noreturn]] void refuse_lock(const char *relation) {
+  ereport(ERROR, (errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+                  errmsg("could not lock relation gatepost.%s without waiting for DDL", relation),
+                  errhint("A command such as REINDEX, VACUUM FULL or ALTER holds or waits for a lock on it; "
+                          "REINDEX CONCURRENTLY does not.")));
+}
+
+// Locks the relation and makes sure that it is still the one of that name.
+bool lock_known(Known known, LOCKMODE mode, int64 patience_us, Oid *oid) {
+  for (;;) {
+    *oid = oid_of(known);
+    if (!relation_lock_within(*oid, mode, patience_us))
+      return false;
+    if (remembered[known].oid == *oid)
+      return true;
+    UnlockRelationOid(*oid, mode);
+  }
+}
+
+bool lock_indexes(Relation rel, LOCKMODE mode, int64 patience_us) {
+  if (mode == AccessShareLock)
+    return relation_lock_within(pg::primary_key_index(rel), mode, patience_us);
+  bool locked = true;
+  List *indexes = RelationGetIndexList(rel);
+  ListCell *cell;
+  foreach (cell, indexes)
+    if (!relation_lock_within(lfirst_oid(cell), mode, patience_us)) {
+      for (int i = 0; i < foreach_current_index(cell); i++)
+        UnlockRelationOid(list_nth_oid(indexes, i), mode);
+      locked = false;
+      break;
+    }
+  list_free(indexes);
+  return locked;
+}
+
+void unlock_indexes(Slots *slots) {
+  if (slots->mode == AccessShareLock) {
+    UnlockRelationOid(slots->primary_key, AccessShareLock);
+    return;
+  }
+  List *indexes = RelationGetIndexList(slots->heap);
+  ListCell *cell;
+  foreach (cell, indexes)
+    UnlockRelationOid(lfirst_oid(cell), slots->mode);
+  list_free(indexes);
+}
+
+// The toast table and its index are locked in the mode that storing and dropping long values takes.
+bool lock_toast(Relation rel, int64 patience_us) {
+  const Oid toast = rel->rd_rel->reltoastrelid;
+  if (!OidIsValid(toast))
+    return true;
+  if (!relation_lock_within(toast, RowExclusiveLock, patience_us))
+    return false;
+  Relation toast_rel = table_open(toast, NoLock);
+  List *indexes = RelationGetIndexList(toast_rel);
+  table_close(toast_rel, NoLock);
+  bool locked = true;
+  ListCell *cell;
+  foreach (cell, indexes)
+    locked = locked && relation_lock_within(lfirst_oid(cell), RowExclusiveLock, patience_us);
+  return locked;
+}
+
+} // namespace
+
+bool try_open_slots(Slots *slots, LOCKMODE mode, bool toast, int64 patience_us) {
+  Oid oid;
+  if (!lock_known(slots_known, mode, patience_us, &oid))
+    return false;
+  Relation rel = table_open(oid, NoLock);
+  if (!remembered[slots_known].verified && !mutant("layout_unverified")) {
+    verify_columns(rel, "lease_slots", slot_columns, slot_column_count);
+    if (!verify_indexes(rel, patience_us)) {
+      table_close(rel, mode);
+      return false;
+    }
+    remembered[slots_known].verified = true;
+  }
+  if (!lock_indexes(rel, mode, patience_us) || (toast && !lock_toast(rel, patience_us))) {
+    table_close(rel, mode);
+    return false;
+  }
+  *slots = {rel, pg::primary_key_index(rel), mode, toast};
+  return true;
+}
+
+void open_slots(Slots *slots, LOCKMODE mode, bool toast, int64 patience_us) {
+  if (!try_open_slots(slots, mode, toast, patience_us))
+    refuse_lock("lease_slots");
+}
+
+void close_slots(Slots *slots) {
+  unlock_indexes(slots);
+  table_close(slots->heap, slots->mode);
+}
+
+void close_slots_written(Slots *slots) {
+  unlock_indexes(slots);
+  table_close(slots->heap, NoLock);
+}
+
+Oid lock_sequence() {
+  Oid oid;
+  if (!lock_known(sequence_known, RowExclusiveLock, short_patience_us, &oid))
+    refuse_lock("token_sequence");
+  if (!remembered[sequence_known].verified && !mutant("layout_unverified")) {
+    verify_sequence(oid);
+    remembered[sequence_known].verified = true;
+  }
+  return oid;
+}
+
+Relation open_sequence() {
+  Oid oid;
+  if (!lock_known(sequence_known, AccessShareLock, short_patience_us, &oid))
+    refuse_lock("token_sequence");
+  return relation_open(oid, NoLock);
+}
+
+void close_sequence(Relation sequence) { relation_close(sequence, AccessShareLock); }
+
+Relation open_identity(LOCKMODE mode) {
+  Oid oid;
+  if (!lock_known(identity_known, mode, short_patience_us, &oid))
+    refuse_lock("identity");
+  Relation rel = table_open(oid, NoLock);
+  if (!remembered[identity_known].verified && !mutant("layout_unverified")) {
+    verify_columns(rel, "identity", identity_columns, identity_column_count);
+    remembered[identity_known].verified = true;
+  }
+  return rel;
+}
+
+void close_identity(Relation identity, LOCKMODE mode) { table_close(identity, mode); }
+
+Oid slots_relation() { return oid_of(slots_known); }
+
+uint64 relations_epoch() { return epoch; }
+
+void register_relation_callbacks() {
+  CacheRegisterRelcacheCallback(forget_relation, 0);
+  CacheRegisterSyscacheCallback(SEQRELID, forget_sequence_shape, 0);
+}
+
+} // namespace gatepost

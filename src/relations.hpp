@@ -1,0 +1,51 @@
+// The extension's own relations: found by name, locked without queueing, and checked against the layout this library
+// was built for before a row of theirs is read or written directly.
+#pragma once
+
+#include "pg.hpp"
+
+namespace gatepost {
+
+// How long a call may wait for relation locks that queued DDL is in the way of.
+inline constexpr int64 short_patience_us = 200 * 1000;
+
+// An opened lease_slots with its index, locked in one mode.
+struct Slots {
+  Relation heap;
+  Oid primary_key;
+  LOCKMODE mode;
+  bool toast; // the toast table is locked too: the call may store or drop a long value
+};
+
+// Opens lease_slots. Result: false when the locks were not to be had in time.
+bool try_open_slots(Slots *slots, LOCKMODE mode, bool toast, int64 patience_us);
+
+// The same, raising 55P03.
+void open_slots(Slots *slots, LOCKMODE mode, bool toast, int64 patience_us);
+
+// Lets go of what a call that wrote nothing must not keep.
+void close_slots(Slots *slots);
+
+// After a write: the table lock stays until the transaction ends, as for any writer.
+void close_slots_written(Slots *slots);
+
+// Locks the token sequence as nextval will, so that nextval cannot queue behind DDL inside a mutex. Result: its oid.
+Oid lock_sequence();
+
+// Opens the token sequence for a look at its page. Close with close_sequence.
+Relation open_sequence();
+void close_sequence(Relation sequence);
+
+// Opens identity for a look or an in-place write. Close with close_identity.
+Relation open_identity(LOCKMODE mode);
+void close_identity(Relation identity, LOCKMODE mode);
+
+// The oid of lease_slots, for rights.
+Oid slots_relation();
+
+// Rises whenever one of the relations may have been replaced: what is remembered about them is void.
+uint64 relations_epoch();
+
+void register_relation_callbacks();
+
+} // namespace gatepost

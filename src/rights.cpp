@@ -1,0 +1,32 @@
+#include "rights.hpp"
+
+#include "mutant.hpp"
+#include "relations.hpp"
+
+namespace gatepost {
+
+void require_changing(const char *function) {
+  if (!mutant("read_only_allowed"))
+    PreventCommandIfReadOnly(function);
+  PreventCommandDuringRecovery(function);
+  PreventCommandIfParallelMode(function);
+  if (InSecurityRestrictedOperation())
+    ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                    errmsg("cannot execute %s within a security-restricted operation", function)));
+}
+
+void require_administrator(const char *function) {
+  if (pg_class_aclcheck(slots_relation(), GetUserId(), ACL_UPDATE) == ACLCHECK_OK || mutant("administrators_unchecked"))
+    return;
+  ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("permission denied for %s", function),
+                  errdetail("The role is not an administrator of Gatepost.")));
+}
+
+void require_member(Oid role) {
+  if (has_privs_of_role(GetUserId(), role) || mutant("roles_unchecked"))
+    return;
+  ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("permission denied for lease"),
+                  errdetail("It was taken by a role that the current one is not a member of.")));
+}
+
+} // namespace gatepost

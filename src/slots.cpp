@@ -1,0 +1,150 @@
+#include "slots.hpp"
+
+#include "mutant.hpp"
+#include "testpoint.hpp"
+
+namespace gatepost {
+namespace {
+
+// A row lock that another session holds shows in no dirty snapshot; writing would wait for it.
+bool locked_elsewhere(HeapTupleHeader header) {
+  if (header->t_infomask & HEAP_XMAX_INVALID || !HEAP_XMAX_IS_LOCKED_ONLY(header->t_infomask))
+    return false;
+  const TransactionId locker = HeapTupleHeaderGetRawXmax(header);
+  if (header->t_infomask & HEAP_XMAX_IS_MULTI)
+    return MultiXactIdIsRunning(locker, true);
+  return !TransactionIdIsCurrentTransactionId(locker) && TransactionIdIsInProgress(locker);
+}
+
+// Entries in every index: a REINDEX CONCURRENTLY has two of them for a while.
+void insert_index_entries(const Slots &slots, HeapTuple tuple) {
+  List *indexes = RelationGetIndexList(slots.heap);
+  if (indexes == NIL)
+    return;
+  TupleTableSlot *slot = MakeSingleTupleTableSlot(RelationGetDescr(slots.heap), &TTSOpsHeapTuple);
+  ExecStoreHeapTuple(tuple, slot, false);
+  ListCell *cell;
+  foreach (cell, indexes) {
+    Relation index = index_open(lfirst_oid(cell), RowExclusiveLock);
+    IndexInfo *info = BuildIndexInfo(index);
+    if (info->ii_ReadyForInserts) {
+      Datum values[INDEX_MAX_KEYS];
+      bool nulls[INDEX_MAX_KEYS];
+      FormIndexDatum(info, slot, nullptr, values, nulls);
+      index_insert(index, values, nulls, &tuple->t_self, slots.heap,
+                   index->rd_index->indisunique ? UNIQUE_CHECK_YES : UNIQUE_CHECK_NO, false, info);
+    }
+    index_close(index, RowExclusiveLock);
+  }
+  ExecDropSingleTupleTableSlot(slot);
+  list_free(indexes);
+}
+
+bool store_version(const Slots &slots, HeapTuple old, HeapTuple fresh) {
+  bool index_entries;
+  if (pg::heap_update_nowait(slots.heap, &old->t_self, fresh, &index_entries) != TM_Ok)
+    return false;
+  if (index_entries)
+    insert_index_entries(slots, fresh);
+  // The next change of this row may come in the same statement.
+  CommandCounterIncrement();
+  return true;
+}
+
+HeapTuple form_slot(const Slots &slots, const SlotData &data, const SlotText &texts) {
+  Datum values[slot_column_count];
+  bool nulls[slot_column_count] = {};
+  const auto set = [&](SlotColumn column, Datum value) { values[column - 1] = value; };
+  const auto set_optional = [&](SlotColumn column, const void *value) {
+    values[column - 1] = PointerGetDatum(value);
+    nulls[column - 1] = value == nullptr;
+  };
+  set(slot_token, Int64GetDatum(data.token));
+  set(slot_prior, Int64GetDatum(data.prior));
+  set(slot_deadline, Int64GetDatum(data.deadline));
+  set(slot_ttl, Int64GetDatum(data.ttl));
+  set(slot_boot, Int64GetDatum(data.boot));
+  set(slot_acquired_at, TimestampTzGetDatum(data.acquired_at));
+  set(slot_renewed_at, TimestampTzGetDatum(data.renewed_at));
+  set(slot_role, ObjectIdGetDatum(data.role));
+  set(slot_pid, Int32GetDatum(data.pid));
+  set(slot_slot, Int32GetDatum(data.slot));
+  set(slot_weight, Int32GetDatum(data.weight));
+  set(slot_request_id, UUIDPGetDatum(&data.request_id));
+  set(slot_kind, CharGetDatum(data.kind));
+  set(slot_state, CharGetDatum(data.state));
+  set(slot_superseded, BoolGetDatum(data.superseded));
+  set(slot_name, PointerGetDatum(texts.name.value));
+  set_optional(slot_owner, texts.owner);
+  set_optional(slot_client_addr, texts.client_addr);
+  set_optional(slot_metadata, texts.metadata);
+  return heap_form_tuple(RelationGetDescr(slots.heap), values, nulls);
+}
+
+} // namespace
+
+Look look(const Slots &slots, LeaseName name, int32 slot) {
+  ScanKeyData keys[2];
+  ScanKeyInit(&keys[0], slot_name, BTEqualStrategyNumber, F_TEXTEQ, PointerGetDatum(name.value));
+  keys[0].sk_collation = C_COLLATION_OID;
+  ScanKeyInit(&keys[1], slot_slot, BTEqualStrategyNumber, F_INT4EQ, Int32GetDatum(slot));
+
+  Look found{};
+  SnapshotData dirty;
+  InitDirtySnapshot(dirty);
+  SysScanDesc scan = systable_beginscan(slots.heap, slots.primary_key, true, &dirty, 2, keys);
+  for (HeapTuple tuple = systable_getnext(scan); HeapTupleIsValid(tuple); tuple = systable_getnext(scan)) {
+    if (TransactionIdIsValid(dirty.xmin)) {
+      found.in_flight = true;
+      found.flight = heap_copytuple(tuple);
+      continue;
+    }
+    if (TransactionIdIsValid(dirty.xmax) || (locked_elsewhere(tuple->t_data) && !mutant("row_locks_ignored")))
+      found.in_flight = true;
+    found.row = heap_copytuple(tuple);
+  }
+  systable_endscan(scan);
+  return found;
+}
+
+LeaseName slot_name_of(const Slots &slots, HeapTuple row) {
+  bool isnull;
+  return {DatumGetTextPP(heap_getattr(row, slot_name, RelationGetDescr(slots.heap), &isnull))};
+}
+
+void deform_slot(const Slots &slots, HeapTuple row, Datum *values, bool *nulls) {
+  heap_deform_tuple(row, RelationGetDescr(slots.heap), values, nulls);
+}
+
+bool insert_slot(const Slots &slots, const SlotData &data, const SlotText &texts) {
+  HeapTuple fresh = form_slot(slots, data, texts);
+  heap_insert(slots.heap, fresh, GetCurrentCommandId(true), 0, nullptr);
+  insert_index_entries(slots, fresh);
+  CommandCounterIncrement();
+  heap_freetuple(fresh);
+  return true;
+}
+
+bool replace_slot(const Slots &slots, HeapTuple old, const SlotData &data, const SlotText &texts) {
+  HeapTuple fresh = form_slot(slots, data, texts);
+  const bool stored = store_version(slots, old, fresh);
+  heap_freetuple(fresh);
+  return stored;
+}
+
+bool update_slot(const Slots &slots, HeapTuple old, const SlotData &data) {
+  HeapTuple fresh = heap_copytuple(old);
+  *slot_data(fresh) = data;
+  const bool stored = store_version(slots, old, fresh);
+  heap_freetuple(fresh);
+  return stored;
+}
+
+bool delete_slot(const Slots &slots, HeapTuple old) {
+  if (pg::heap_delete_nowait(slots.heap, &old->t_self) != TM_Ok)
+    return false;
+  CommandCounterIncrement();
+  return true;
+}
+
+} // namespace gatepost

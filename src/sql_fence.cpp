@@ -1,0 +1,30 @@
+// SQL doors: fences.
+#include "arguments.hpp"
+#include "edge.hpp"
+#include "fenced_update.hpp"
+#include "rights.hpp"
+#include "token.hpp"
+
+using namespace gatepost;
+
+namespace {
+
+Jsonb *object_argument(FunctionCallInfo fcinfo, int index, const char *argument) {
+  require_argument(fcinfo, index, argument);
+  Jsonb *document = PG_GETARG_JSONB_P(index);
+  if (!JB_ROOT_IS_OBJECT(document))
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s must be a jsonb object", argument)));
+  return document;
+}
+
+} // namespace
+
+GATEPOST_FUNCTION(fenced_update) {
+  require_changing("fenced_update()");
+  require_argument(fcinfo, 0, "target");
+  require_argument(fcinfo, 4, "fence_column");
+  const FencedUpdate update{PG_GETARG_OID(0), object_argument(fcinfo, 1, "key"), object_argument(fcinfo, 2, "changes"),
+                            token_argument(fcinfo, 3, "token"), NameStr(*PG_GETARG_NAME(4))};
+  require_known_token(update.token);
+  PG_RETURN_BOOL(fenced_update(update));
+}

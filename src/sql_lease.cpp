@@ -1,0 +1,66 @@
+// SQL doors: leases.
+#include "arguments.hpp"
+#include "edge.hpp"
+#include "lease.hpp"
+#include "rights.hpp"
+
+using namespace gatepost;
+
+namespace {
+
+Datum token_or_null(FunctionCallInfo fcinfo, int64 token) {
+  if (token == 0)
+    PG_RETURN_NULL();
+  PG_RETURN_INT64(token);
+}
+
+} // namespace
+
+GATEPOST_FUNCTION(lease_acquire) {
+  require_changing("lease_acquire()");
+  AcquireRequest request;
+  request.name = name_argument(fcinfo, 0);
+  request.ttl = ttl_argument(fcinfo, 1);
+  if (duration_argument(fcinfo, 2, "wait") > 0)
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("wait must be 0: waiting is not supported")));
+  request.owner = owner_argument(fcinfo, 3);
+  request.metadata = metadata_argument(fcinfo, 4);
+  request.request_id = request_id_argument(fcinfo, 5);
+  return token_or_null(fcinfo, acquire_lease(request));
+}
+
+GATEPOST_FUNCTION(lease_renew) {
+  require_changing("lease_renew()");
+  const LeaseName name = name_argument(fcinfo, 0);
+  const int64 token = token_argument(fcinfo, 1, "token");
+  const int64 ttl = PG_ARGISNULL(2) ? 0 : ttl_argument(fcinfo, 2);
+  PG_RETURN_BOOL(renew_lease(name, token, ttl));
+}
+
+GATEPOST_FUNCTION(lease_release) {
+  require_changing("lease_release()");
+  const LeaseName name = name_argument(fcinfo, 0);
+  PG_RETURN_BOOL(release_lease(name, token_argument(fcinfo, 1, "token")));
+}
+
+GATEPOST_FUNCTION(lease_status) {
+  const LeaseName name = name_argument(fcinfo, 0);
+  PG_RETURN_TEXT_P(cstring_to_text(lease_status(name, token_argument(fcinfo, 1, "token"))));
+}
+
+GATEPOST_FUNCTION(lease_break) {
+  require_changing("lease_break()");
+  require_administrator("lease_break()");
+  const LeaseName name = name_argument(fcinfo, 0);
+  const int64 token = PG_ARGISNULL(1) ? 0 : token_argument(fcinfo, 1, "token");
+  const char *reason = PG_ARGISNULL(2) ? nullptr : text_to_cstring(PG_GETARG_TEXT_PP(2));
+  return token_or_null(fcinfo, break_lease(name, token, reason));
+}
+
+GATEPOST_FUNCTION(lease_purge) {
+  require_changing("lease_purge()");
+  require_administrator("lease_purge()");
+  const int64 older_than = duration_argument(fcinfo, 0, "older_than");
+  require_argument(fcinfo, 1, "prefix");
+  PG_RETURN_INT64(purge_leases(older_than, PG_GETARG_TEXT_PP(1)));
+}

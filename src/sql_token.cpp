@@ -1,0 +1,61 @@
+// SQL doors: tokens, generation, version.
+#include "arguments.hpp"
+#include "edge.hpp"
+#include "errors.hpp"
+#include "identity.hpp"
+#include "relations.hpp"
+#include "rights.hpp"
+#include "token.hpp"
+#include "token_layout.hpp"
+
+using namespace gatepost;
+
+GATEPOST_FUNCTION(token_draw) {
+  require_changing("token_draw()");
+  require_administrator("token_draw()");
+  ensure_identity();
+  const Oid sequence = lock_sequence();
+  const int64 token = draw_token(sequence);
+  flush_tokens(sequence);
+  PG_RETURN_INT64(token);
+}
+
+GATEPOST_FUNCTION(token_generation) { PG_RETURN_INT32(static_cast<int32>(generation_of(last_token()))); }
+
+GATEPOST_FUNCTION(token_raise_generation) {
+  require_changing("token_raise_generation()");
+  require_administrator("token_raise_generation()");
+  const int64 above = PG_ARGISNULL(0) ? 0 : token_argument(fcinfo, 0, "above");
+  if (generation_of(above) >= max_generation)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("above %lld is of generation %lld, the last there is", static_cast<long long>(above),
+                           static_cast<long long>(generation_of(above)))));
+  PG_RETURN_INT32(static_cast<int32>(raise_generation(above)));
+}
+
+GATEPOST_FUNCTION(library_version) { PG_RETURN_TEXT_P(cstring_to_text(GATEPOST_VERSION)); }
+
+// BEFORE INSERT on floor: a dump carries the highest token as its one row, and loading it raises the generation above
+// it instead of storing anything.
+GATEPOST_FUNCTION(floor_loaded) {
+  if (!CALLED_AS_TRIGGER(fcinfo))
+    ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED), errmsg("not called as a trigger")));
+  const auto *trigger = reinterpret_cast<TriggerData *>(fcinfo->context);
+  bool isnull;
+  const int64 token =
+      DatumGetInt64(heap_getattr(trigger->tg_trigtuple, 1, RelationGetDescr(trigger->tg_relation), &isnull));
+  if (isnull || token < 1 || token > max_token || generation_of(token) >= max_generation)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("token is not a token")));
+  raise_generation(token);
+  return PointerGetDatum(nullptr);
+}
+
+// BEFORE any DML: rows that are read and written directly must not be changed by statements.
+GATEPOST_FUNCTION(refuse_dml) {
+  if (!CALLED_AS_TRIGGER(fcinfo))
+    ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED), errmsg("not called as a trigger")));
+  const auto *trigger = reinterpret_cast<TriggerData *>(fcinfo->context);
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("rows of gatepost.%s are changed by the functions of gatepost only",
+                         RelationGetRelationName(trigger->tg_relation))));
+}

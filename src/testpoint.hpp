@@ -1,0 +1,28 @@
+// Named places at which the test build can stop a call (a controller session holds an advisory lock) or make it fail.
+// A release build has none of it.
+#pragma once
+
+namespace gatepost {
+
+enum class Point {
+  acquire_looked = 1,  // the first look says free; before the mutex
+  acquire_mutexed = 2, // in the mutex, looked again, before the holder tag
+  acquire_tagged = 3,  // holder tag held, before the row is written
+  acquire_written = 4, // row written, tag and mutex still held
+  renew_mutexed = 5,
+  release_mutexed = 6,
+  raise_locked = 7,  // generation raise, in its mutex
+  raise_set = 8,     // sequence set and flushed, identity not yet written
+  token_drawn = 9,   // drawn, not yet flushed
+  look_started = 10, // the scan of a look has read its index page
+};
+
+#ifdef GATEPOST_TEST
+void at(Point point);
+void define_test_settings();
+#else
+inline void at(Point) {}
+inline void define_test_settings() {}
+#endif
+
+} // namespace gatepost

@@ -1,0 +1,71 @@
+#include "token.hpp"
+
+#include "errors.hpp"
+#include "mutant.hpp"
+#include "relations.hpp"
+#include "testpoint.hpp"
+
+namespace gatepost {
+namespace {
+
+// One page of the sequence, as of one moment.
+struct SequencePage {
+  int64 last_value;
+  XLogRecPtr lsn;
+};
+
+SequencePage read_sequence(Relation sequence) {
+  const Buffer buffer = ReadBuffer(sequence, 0);
+  LockBuffer(buffer, BUFFER_LOCK_SHARE);
+  const Page page = BufferGetPage(buffer);
+  const ItemId item = PageGetItemId(page, FirstOffsetNumber);
+  const auto header = reinterpret_cast<HeapTupleHeader>(PageGetItem(page, item));
+  const auto data = reinterpret_cast<Form_pg_sequence_data>(reinterpret_cast<char *>(header) + header->t_hoff);
+  const SequencePage result{data->last_value, PageGetLSN(page)};
+  UnlockReleaseBuffer(buffer);
+  return result;
+}
+
+// What this backend has seen drawn: tokens at or below it need no look at the sequence.
+struct HighWater {
+  int64 token;
+  uint64 epoch;
+} high_water;
+
+} // namespace
+
+int64 draw_token(Oid sequence) {
+  // The caller's rights on the sequence do not matter: the function's own are what is granted.
+  const int64 token = nextval_internal(sequence, false);
+  at(Point::token_drawn);
+  return token;
+}
+
+void flush_tokens(Oid sequence) {
+  if (mutant("tokens_unflushed"))
+    return;
+  Relation rel = relation_open(sequence, NoLock);
+  const SequencePage page = read_sequence(rel);
+  relation_close(rel, NoLock);
+  XLogFlush(page.lsn);
+}
+
+int64 last_token() {
+  Relation rel = open_sequence();
+  const SequencePage page = read_sequence(rel);
+  close_sequence(rel);
+  return page.last_value;
+}
+
+void require_known_token(int64 token) {
+  if (high_water.epoch == relations_epoch() && token <= high_water.token)
+    return;
+  high_water = {last_token(), relations_epoch()};
+  if (token <= high_water.token || mutant("wild_tokens"))
+    return;
+  ereport(ERROR,
+          (errcode(unknown_token), errmsg("token %lld was never drawn here", static_cast<long long>(token)),
+           errdetail("The highest token drawn in this database is %lld.", static_cast<long long>(high_water.token))));
+}
+
+} // namespace gatepost

@@ -1,0 +1,19 @@
+// Tokens: drawn from one sequence for all names, flushed before they leave the server.
+#pragma once
+
+#include "pg.hpp"
+
+namespace gatepost {
+
+// Draws the next token. The sequence must have been locked (lock_sequence). Flush with flush_tokens before anyone sees
+// it: nextval is not durable by itself, and the same value could come twice after a crash.
+int64 draw_token(Oid sequence);
+void flush_tokens(Oid sequence);
+
+// The highest token drawn so far.
+int64 last_token();
+
+// Raises LG004 when the token is above everything drawn here.
+void require_known_token(int64 token);
+
+} // namespace gatepost
