@@ -30,8 +30,8 @@ CREATE TRIGGER floor_loaded BEFORE INSERT ON gatepost.floor
 ALTER TABLE gatepost.floor ENABLE ALWAYS TRIGGER floor_loaded;
 
 CREATE EVENT TRIGGER gatepost_refuse_in_constraints ON ddl_command_end
-    WHEN TAG IN ('CREATE TABLE', 'CREATE TABLE AS', 'SELECT INTO', 'ALTER TABLE', 'CREATE FOREIGN TABLE',
-                 'ALTER FOREIGN TABLE', 'CREATE DOMAIN', 'ALTER DOMAIN')
+    WHEN TAG IN ('CREATE SCHEMA', 'CREATE TABLE', 'CREATE TABLE AS', 'SELECT INTO', 'ALTER TABLE', 'CREATE FOREIGN TABLE',
+                 'ALTER FOREIGN TABLE', 'IMPORT FOREIGN SCHEMA', 'CREATE DOMAIN', 'ALTER DOMAIN')
     EXECUTE FUNCTION gatepost.refuse_in_constraints();
 COMMENT ON EVENT TRIGGER gatepost_refuse_in_constraints IS 'Refuses functions of gatepost in check constraints';
 

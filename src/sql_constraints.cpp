@@ -26,7 +26,7 @@ GATEPOST_FUNCTION(refuse_in_constraints) {
     ereport(ERROR,
             (errcode(ERRCODE_E_R_I_E_EVENT_TRIGGER_PROTOCOL_VIOLATED), errmsg("not called as an event trigger")));
   SPI_connect();
-  if (SPI_execute(offending_query, true, 1) == SPI_OK_SELECT && SPI_processed > 0) {
+  if (SPI_execute(offending_query, false, 1) == SPI_OK_SELECT && SPI_processed > 0) {
     const char *function = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1);
     const char *constraint = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2);
     ereport(ERROR, (errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
