@@ -12,6 +12,7 @@ namespace {
 
 constexpr int max_name_bytes = 1024;
 constexpr int max_owner_bytes = 256;
+constexpr int max_reason_bytes = 1024;
 constexpr int max_metadata_bytes = 8192;
 
 // Days and times only, so that the length does not depend on a calendar.
@@ -26,6 +27,17 @@ int64 interval_microseconds(const Interval *interval, const char *argument) {
       __builtin_add_overflow(total, interval->time, &total))
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s is out of range", argument)));
   return total;
+}
+
+text *label_argument(FunctionCallInfo fcinfo, int index, const char *argument, int most) {
+  if (PG_ARGISNULL(index))
+    return nullptr;
+  text *label = PG_GETARG_TEXT_PP(index);
+  const int size = static_cast<int>(VARSIZE_ANY_EXHDR(label));
+  if (size > most)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("%s is %d bytes long, at most %d are allowed", argument, size, most)));
+  return label;
 }
 
 } // namespace
@@ -87,14 +99,12 @@ int64 token_argument(FunctionCallInfo fcinfo, int index, const char *argument) {
 }
 
 text *owner_argument(FunctionCallInfo fcinfo, int index) {
-  if (PG_ARGISNULL(index))
-    return nullptr;
-  text *owner = PG_GETARG_TEXT_PP(index);
-  if (VARSIZE_ANY_EXHDR(owner) > max_owner_bytes)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("owner is %d bytes long, at most %d are allowed", static_cast<int>(VARSIZE_ANY_EXHDR(owner)),
-                           max_owner_bytes)));
-  return owner;
+  return label_argument(fcinfo, index, "owner", max_owner_bytes);
+}
+
+const char *reason_argument(FunctionCallInfo fcinfo, int index) {
+  const text *reason = label_argument(fcinfo, index, "reason", max_reason_bytes);
+  return reason == nullptr ? nullptr : text_to_cstring(reason);
 }
 
 Jsonb *metadata_argument(FunctionCallInfo fcinfo, int index) {

@@ -33,6 +33,9 @@ int64 token_argument(FunctionCallInfo fcinfo, int index, const char *argument);
 // At most 256 bytes; nullptr when NULL.
 text *owner_argument(FunctionCallInfo fcinfo, int index);
 
+// At most 1,024 bytes, for the server's log; nullptr when NULL.
+const char *reason_argument(FunctionCallInfo fcinfo, int index);
+
 // An object of at most 8,192 bytes as text; nullptr when NULL.
 Jsonb *metadata_argument(FunctionCallInfo fcinfo, int index);
 

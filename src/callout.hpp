@@ -5,6 +5,8 @@
 
 #include "pg.hpp"
 
+#include <type_traits>
+
 namespace gatepost {
 
 // A server error on its way to the edge. The report lives in the memory context of the call.
@@ -16,6 +18,7 @@ void call_out_unsafe(void (*call)(void *), void *argument);
 
 // Runs one server call. Throws ServerError. The callable must own nothing: its frame is jumped over.
 template <class Call> void call_out(Call call) {
+  static_assert(std::is_trivially_destructible_v<Call>);
   call_out_unsafe([](void *argument) { (*static_cast<Call *>(argument))(); }, &call);
 }
 

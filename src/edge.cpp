@@ -1,6 +1,7 @@
 #include "edge.hpp"
 
 #include "callout.hpp"
+#include "mutant.hpp"
 
 #include <exception>
 #include <new>
@@ -36,6 +37,8 @@ Datum run_at_edge(Body body, FunctionCallInfo fcinfo) {
   } catch (const std::out_of_range &error) {
     note(caught, ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, error.what());
   } catch (const std::exception &error) {
+    if (mutant("raised_inside_catch"))
+      ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("%s", error.what())));
     note(caught, ERRCODE_INTERNAL_ERROR, error.what());
   } catch (...) {
     note(caught, ERRCODE_INTERNAL_ERROR, "unknown C++ exception");

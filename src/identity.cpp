@@ -152,6 +152,7 @@ int64 raise(bool always, int64 above) {
   verified = {current, relations_epoch()};
 
   mutex_unlock(LockClass::generation, 0);
+  unlock_sequence(sequence);
   close_identity(rel, RowExclusiveLock);
   return generation_of(last_token());
 }

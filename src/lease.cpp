@@ -190,12 +190,14 @@ int64 acquire_lease(const AcquireRequest &request) {
   const int64 token = grant(slots, sequence, request, key, &written);
   mutex_unlock(LockClass::mutex, key);
   if (!written) {
+    unlock_sequence(sequence);
     close_slots(&slots);
     return token;
   }
   close_slots_written(&slots);
   note_durable_change();
   flush_tokens(sequence);
+  unlock_sequence(sequence);
   return token;
 }
 
@@ -291,12 +293,14 @@ int64 break_lease(LeaseName name, int64 token, const char *reason) {
   }
   mutex_unlock(LockClass::mutex, key);
   if (result == 0) {
+    unlock_sequence(sequence);
     close_slots(&slots);
     return 0;
   }
   close_slots_written(&slots);
   note_durable_change();
   flush_tokens(sequence);
+  unlock_sequence(sequence);
   ereport(LOG, (errmsg("lease broken: name \"%s\", token %lld, by \"%s\", reason \"%s\"", printable(name),
                        static_cast<long long>(slot_data(found.row)->token), GetUserNameFromId(GetUserId(), true),
                        reason != nullptr ? reason : "")));

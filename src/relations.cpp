@@ -102,6 +102,8 @@ void verify_sequence(Oid oid) {
   ReleaseSysCache(tuple);
   if (!right)
     refuse_layout("token_sequence", "Its increment, cache, cycle or bounds have been changed.");
+  if (get_rel_persistence(oid) != RELPERSISTENCE_PERMANENT)
+    refuse_layout("token_sequence", "It is not logged.");
 }
 
 [[noreturn]] void refuse_lock(const char *relation) {
@@ -123,33 +125,25 @@ bool lock_known(Known known, LOCKMODE mode, int64 patience_us, Oid *oid) {
   }
 }
 
-bool lock_indexes(Relation rel, LOCKMODE mode, int64 patience_us) {
-  if (mode == AccessShareLock)
-    return relation_lock_within(pg::primary_key_index(rel), mode, patience_us);
-  bool locked = true;
-  List *indexes = RelationGetIndexList(rel);
-  ListCell *cell;
-  foreach (cell, indexes)
-    if (!relation_lock_within(lfirst_oid(cell), mode, patience_us)) {
-      for (int i = 0; i < foreach_current_index(cell); i++)
-        UnlockRelationOid(list_nth_oid(indexes, i), mode);
-      locked = false;
-      break;
-    }
-  list_free(indexes);
-  return locked;
+// A reader needs the primary key only, a writer all indexes. Result: those that are locked, NIL when one was not to be
+// had in time.
+List *lock_indexes(Relation rel, LOCKMODE mode, int64 patience_us) {
+  List *indexes = mode == AccessShareLock ? list_make1_oid(pg::primary_key_index(rel)) : RelationGetIndexList(rel);
+  for (int i = 0; i < list_length(indexes); i++) {
+    if (relation_lock_within(list_nth_oid(indexes, i), mode, patience_us))
+      continue;
+    while (--i >= 0)
+      UnlockRelationOid(list_nth_oid(indexes, i), mode);
+    return NIL;
+  }
+  return indexes;
 }
 
 void unlock_indexes(Slots *slots) {
-  if (slots->mode == AccessShareLock) {
-    UnlockRelationOid(slots->primary_key, AccessShareLock);
-    return;
-  }
-  List *indexes = RelationGetIndexList(slots->heap);
   ListCell *cell;
-  foreach (cell, indexes)
+  foreach (cell, slots->indexes)
     UnlockRelationOid(lfirst_oid(cell), slots->mode);
-  list_free(indexes);
+  list_free(slots->indexes);
 }
 
 // The toast table and its index are locked in the mode that storing and dropping long values takes.
@@ -184,12 +178,16 @@ bool try_open_slots(Slots *slots, LOCKMODE mode, bool toast, int64 patience_us) 
     }
     remembered[slots_known].verified = true;
   }
-  if (!lock_indexes(rel, mode, patience_us) || (toast && !lock_toast(rel, patience_us))) {
+  List *indexes = lock_indexes(rel, mode, patience_us);
+  if (indexes == NIL) {
     table_close(rel, mode);
     return false;
   }
-  *slots = {rel, pg::primary_key_index(rel), mode, toast};
-  return true;
+  *slots = {rel, pg::primary_key_index(rel), indexes, mode, toast};
+  if (!toast || lock_toast(rel, patience_us))
+    return true;
+  close_slots(slots);
+  return false;
 }
 
 void open_slots(Slots *slots, LOCKMODE mode, bool toast, int64 patience_us) {
@@ -217,6 +215,8 @@ Oid lock_sequence() {
   }
   return oid;
 }
+
+void unlock_sequence(Oid sequence) { UnlockRelationOid(sequence, RowExclusiveLock); }
 
 Relation open_sequence() {
   Oid oid;

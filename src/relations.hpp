@@ -13,6 +13,7 @@ inline constexpr int64 short_patience_us = 200 * 1000;
 struct Slots {
   Relation heap;
   Oid primary_key;
+  List *indexes; // those that are locked; a REINDEX CONCURRENTLY may add one meanwhile
   LOCKMODE mode;
   bool toast; // the toast table is locked too: the call may store or drop a long value
 };
@@ -31,6 +32,7 @@ void close_slots_written(Slots *slots);
 
 // Locks the token sequence as nextval will, so that nextval cannot queue behind DDL inside a mutex. Result: its oid.
 Oid lock_sequence();
+void unlock_sequence(Oid sequence);
 
 // Opens the token sequence for a look at its page. Close with close_sequence.
 Relation open_sequence();

@@ -53,8 +53,7 @@ GATEPOST_FUNCTION(lease_break) {
   require_administrator("lease_break()");
   const LeaseName name = name_argument(fcinfo, 0);
   const int64 token = PG_ARGISNULL(1) ? 0 : token_argument(fcinfo, 1, "token");
-  const char *reason = PG_ARGISNULL(2) ? nullptr : text_to_cstring(PG_GETARG_TEXT_PP(2));
-  return token_or_null(fcinfo, break_lease(name, token, reason));
+  return token_or_null(fcinfo, break_lease(name, token, reason_argument(fcinfo, 2)));
 }
 
 GATEPOST_FUNCTION(lease_purge) {

@@ -17,6 +17,7 @@ GATEPOST_FUNCTION(token_draw) {
   const Oid sequence = lock_sequence();
   const int64 token = draw_token(sequence);
   flush_tokens(sequence);
+  unlock_sequence(sequence);
   PG_RETURN_INT64(token);
 }
 
