@@ -212,8 +212,10 @@ FencedStatement build_statement(const FencedUpdate &update, Relation rel) {
                     errdetail("Its columns must be exactly those of a unique index that is not deferrable, partial or "
                               "on expressions.")));
 
-  Parameters parameters{0, static_cast<Oid *>(palloc(sizeof(Oid) * max_parameters)),
-                        static_cast<Datum *>(palloc(sizeof(Datum) * max_parameters))};
+  // One a column, the token, and the two documents.
+  const size_t most = key.count + changes.count + 3;
+  Parameters parameters{0, static_cast<Oid *>(palloc(sizeof(Oid) * most)),
+                        static_cast<Datum *>(palloc(sizeof(Datum) * most))};
   int key_document = 0;
   int changes_document = 0;
   const char *fence = quote_identifier(update.fence_column);

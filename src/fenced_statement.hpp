@@ -5,9 +5,6 @@
 
 namespace gatepost {
 
-// At most one parameter a column, the token, and two documents.
-inline constexpr int max_parameters = MaxHeapAttributeNumber + 3;
-
 struct Parameters {
   int count;
   Oid *types;
