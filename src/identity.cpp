@@ -144,7 +144,8 @@ int64 raise(bool always, int64 above) {
     // start. A raise without either leaves the moment as it was.
     const bool forked = !same_history(stored, current);
     current.since = forked ? boottime_us() : stored.boot == current.boot ? stored.since : 0;
-    write_identity(rel, current);
+    if (!mutant("identity_unwritten"))
+      write_identity(rel, current);
     XLogFlush(XactLastRecEnd);
   } else {
     current.since = stored.since;

@@ -105,11 +105,14 @@ int64 grant(const Slots &slots, Oid sequence, const AcquireRequest &request, uin
   // A tag held elsewhere is a use or a rung: the name is not free, whatever its row says.
   if (!holder_try(key))
     return 0;
+  if (mutant("tag_probed"))
+    holder_release(key);
   at(Point::acquire_tagged);
   const int64 token = draw_token(sequence);
   *written = write_grant(slots, request, found.row, token);
   at(Point::acquire_written);
-  holder_release(key);
+  if (!mutant("tag_probed"))
+    holder_release(key);
   return *written ? token : 0;
 }
 
@@ -136,7 +139,7 @@ HeapTuple held_row(LeaseName name, const Look &found, int64 token) {
   if (found.in_flight)
     refuse_in_flight(name);
   require_lock(name, found.row);
-  if (found.row == nullptr || slot_data(found.row)->token != token)
+  if (found.row == nullptr || (slot_data(found.row)->token != token && !mutant("tokens_uncompared")))
     return nullptr;
   require_member(slot_data(found.row)->role);
   const State state = state_of(*slot_data(found.row), this_moment());

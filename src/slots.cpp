@@ -92,7 +92,8 @@ Look look(const Slots &slots, LeaseName name, int32 slot) {
   Look found{};
   SnapshotData dirty;
   InitDirtySnapshot(dirty);
-  SysScanDesc scan = systable_beginscan(slots.heap, slots.primary_key, true, &dirty, 2, keys);
+  const Snapshot snapshot = mutant("snapshot_lookups") ? GetLatestSnapshot() : &dirty;
+  SysScanDesc scan = systable_beginscan(slots.heap, slots.primary_key, true, snapshot, 2, keys);
   for (HeapTuple tuple = systable_getnext(scan); HeapTupleIsValid(tuple); tuple = systable_getnext(scan)) {
     if (TransactionIdIsValid(dirty.xmin)) {
       found.in_flight = true;

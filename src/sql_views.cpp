@@ -1,6 +1,7 @@
 // SQL doors: what the views show, newest state at every isolation level.
 #include "edge.hpp"
 #include "lease_state.hpp"
+#include "mutant.hpp"
 #include "relations.hpp"
 #include "slots.hpp"
 #include "token_layout.hpp"
@@ -73,7 +74,7 @@ bool changed_elsewhere(HeapTupleHeader header) {
 }
 
 void scan_newest(const Output &output) {
-  const Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
+  const Snapshot snapshot = RegisterSnapshot(mutant("view_by_snapshot") ? GetActiveSnapshot() : GetLatestSnapshot());
   TableScanDesc scan = table_beginscan_strat(output.slots.heap, snapshot, 0, nullptr, true, false);
   for (HeapTuple tuple = heap_getnext(scan, ForwardScanDirection); HeapTupleIsValid(tuple);
        tuple = heap_getnext(scan, ForwardScanDirection)) {
@@ -109,7 +110,7 @@ GATEPOST_FUNCTION(lease_rows) {
   open_slots(&slots, AccessShareLock, false, short_patience_us);
   const Output output{slots, reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo), this_moment(),
                       !RecoveryInProgress()};
-  if (IsolationIsSerializable())
+  if (IsolationIsSerializable() && !mutant("view_locks_predicates"))
     scan_serializable(output);
   else
     scan_newest(output);
