@@ -25,14 +25,21 @@ CREATE TRIGGER refuse_statements BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE O
 ALTER TABLE gatepost.identity ENABLE ALWAYS TRIGGER refuse_rows;
 ALTER TABLE gatepost.identity ENABLE ALWAYS TRIGGER refuse_statements;
 
+COMMENT ON TRIGGER refuse_rows ON gatepost.lease_slots IS 'Rows are changed by the functions of gatepost only';
+COMMENT ON TRIGGER refuse_statements ON gatepost.lease_slots IS 'Rows are changed by the functions of gatepost only';
+COMMENT ON TRIGGER refuse_rows ON gatepost.identity IS 'The row is changed by the functions of gatepost only';
+COMMENT ON TRIGGER refuse_statements ON gatepost.identity IS 'The row is changed by the functions of gatepost only';
+
 CREATE TRIGGER floor_loaded BEFORE INSERT ON gatepost.floor
     FOR EACH ROW EXECUTE FUNCTION gatepost.floor_loaded();
 ALTER TABLE gatepost.floor ENABLE ALWAYS TRIGGER floor_loaded;
+COMMENT ON TRIGGER floor_loaded ON gatepost.floor IS 'Raises the generation above the token that a dump carries';
 
 CREATE EVENT TRIGGER gatepost_refuse_in_constraints ON ddl_command_end
     WHEN TAG IN ('CREATE SCHEMA', 'CREATE TABLE', 'CREATE TABLE AS', 'SELECT INTO', 'ALTER TABLE', 'CREATE FOREIGN TABLE',
                  'ALTER FOREIGN TABLE', 'IMPORT FOREIGN SCHEMA', 'CREATE DOMAIN', 'ALTER DOMAIN')
     EXECUTE FUNCTION gatepost.refuse_in_constraints();
+ALTER EVENT TRIGGER gatepost_refuse_in_constraints ENABLE ALWAYS;
 COMMENT ON EVENT TRIGGER gatepost_refuse_in_constraints IS 'Refuses functions of gatepost in check constraints';
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA gatepost FROM PUBLIC;

@@ -246,8 +246,8 @@ FencedStatement build_statement(const FencedUpdate &update, Relation rel) {
     appendStringInfo(&text, " AND (%s.%s IS NULL OR %s.%s OPERATOR(pg_catalog.<=) $%d)", alias, fence, alias, fence,
                      token);
   appendStringInfo(&text, " RETURNING %s.%s", alias, fence);
-  const char *probe =
-      psprintf("SELECT %s.%s FROM %s%s AS %s WHERE %s", alias, fence, only, table, alias, condition.data);
+  const char *probe = psprintf("SELECT %s.%s FROM %s%s AS %s WHERE %s FOR NO KEY UPDATE", alias, fence, only, table,
+                               alias, condition.data);
   return {text.data, probe, parameters};
 }
 

@@ -13,7 +13,7 @@ struct Parameters {
 
 struct FencedStatement {
   const char *update; // UPDATE .. RETURNING the fence column
-  const char *probe;  // SELECT of the fence column by the key; the same parameters
+  const char *probe;  // SELECT of the fence column by the key, as far as policies let it be updated; same parameters
   Parameters parameters;
 };
 

@@ -19,6 +19,10 @@ constexpr int cache_size = 64;
 Prepared cache[cache_size];
 int next_victim;
 
+// A trigger may call fenced_update inside fenced_update. Only the outermost call may throw plans away: those of the
+// outer calls are being executed.
+int depth;
+
 bool is_prepared_as(const Prepared &prepared, const char *text, const Parameters &parameters) {
   return prepared.text != nullptr && prepared.count == parameters.count && strcmp(prepared.text, text) == 0 &&
          memcmp(prepared.types, parameters.types, sizeof(Oid) * parameters.count) == 0;
@@ -36,6 +40,8 @@ SPIPlanPtr plan_for(const char *text, const Parameters &parameters) {
     if (is_prepared_as(prepared, text, parameters))
       return prepared.plan;
   SPIPlanPtr plan = prepare(text, parameters);
+  if (depth > 1 && cache[next_victim].text != nullptr && !mutant("plans_thrown_away"))
+    return plan;
   // Copied before the old entry goes, so that an error leaves the cache whole.
   char *kept_text = MemoryContextStrdup(TopMemoryContext, text);
   Oid *types = static_cast<Oid *>(MemoryContextAlloc(TopMemoryContext, sizeof(Oid) * parameters.count));
@@ -75,7 +81,7 @@ bool run(SPIPlanPtr plan, const Parameters &parameters, bool read_only, int expe
   return true;
 }
 
-// The fence of the row as this transaction may see it now.
+// The fence of the row as this transaction may see and update it now.
 bool probe(const FencedStatement &statement, Fence *fence) {
   return run(plan_for(statement.probe, statement.parameters), statement.parameters, false, SPI_OK_SELECT, fence);
 }
@@ -97,8 +103,8 @@ bool apply(const FencedUpdate &update, const FencedStatement &statement, const c
       return false;
     if (!fence.isnull && fence.mark > update.token)
       ereport(ERROR, (errcode(stale_token), errmsg("token %lld is stale", static_cast<long long>(update.token)),
-                      errdetail("The row of \"%s\" was written with token %lld.", relation,
-                                static_cast<long long>(fence.mark))));
+                      errdetail("Token %lld is older than %lld, with which the row of \"%s\" was written.",
+                                static_cast<long long>(update.token), static_cast<long long>(fence.mark), relation)));
   }
   ereport(ERROR, (errcode(ERRCODE_TRIGGERED_ACTION_EXCEPTION),
                   errmsg("the update of relation \"%s\" was suppressed by a trigger or rule", relation)));
@@ -113,8 +119,14 @@ bool fenced_update(const FencedUpdate &update) {
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("target with oid %u does not exist", update.target)));
   const FencedStatement statement = build_statement(update, rel);
   const char *relation = pstrdup(RelationGetRelationName(rel));
+  volatile bool applied = false;
   SPI_connect();
-  const bool applied = apply(update, statement, relation);
+  depth++;
+  PG_TRY();
+  { applied = apply(update, statement, relation); }
+  PG_FINALLY();
+  { depth--; }
+  PG_END_TRY();
   SPI_finish();
   relation_close(rel, AccessShareLock);
   return applied;

@@ -141,7 +141,7 @@ HeapTuple held_row(LeaseName name, const Look &found, int64 token) {
   require_lock(name, found.row);
   if (found.row == nullptr || (slot_data(found.row)->token != token && !mutant("tokens_uncompared")))
     return nullptr;
-  require_member(slot_data(found.row)->role);
+  require_member(slot_data(found.row)->role, name);
   const State state = state_of(*slot_data(found.row), this_moment());
   return is_live(state) || (state == State::lapsed && mutant("lapsed_renewed")) ? found.row : nullptr;
 }

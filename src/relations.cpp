@@ -55,7 +55,11 @@ Oid oid_of(Known known) {
 
 void verify_columns(Relation rel, const char *name, const Column *columns, int count) {
   const TupleDesc description = RelationGetDescr(rel);
-  if (description->natts != count)
+  // A column that was added and dropped again leaves its place.
+  for (int i = count; i < description->natts; i++)
+    if (!TupleDescAttr(description, i)->attisdropped)
+      refuse_layout(name, psprintf("It has one column more: %s.", NameStr(TupleDescAttr(description, i)->attname)));
+  if (description->natts < count)
     refuse_layout(name, psprintf("It has %d columns where %d are expected.", description->natts, count));
   for (int i = 0; i < count; i++) {
     const Form_pg_attribute attribute = TupleDescAttr(description, i);
@@ -69,7 +73,31 @@ void verify_columns(Relation rel, const char *name, const Column *columns, int c
     refuse_layout(name, "It is not logged.");
 }
 
-// Rows are written past the executor, which alone knows how to feed an expression index or to judge a predicate.
+bool on_primary_key_columns(const Form_pg_index form) {
+  return form->indnkeyatts == 2 && form->indkey.values[0] == slot_name && form->indkey.values[1] == slot_slot;
+}
+
+// Why an index cannot be kept up by direct writes; nullptr: it can. The executor alone knows how to feed an expression
+// index or to judge a predicate, and a unique check on other columns would wait for strangers inside a mutex. A second
+// index on the key's columns is there during REINDEX CONCURRENTLY.
+const char *unfit(Relation index) {
+  const Form_pg_index form = index->rd_index;
+  if (index->rd_rel->relam != BTREE_AM_OID)
+    return "is not a btree index";
+  if (RelationGetIndexExpressions(index) != NIL)
+    return "is on expressions";
+  if (RelationGetIndexPredicate(index) != NIL)
+    return "is partial";
+  if (form->indisexclusion)
+    return "is of an exclusion constraint";
+  if (form->indisunique && !on_primary_key_columns(form))
+    return "is unique on other columns than the primary key";
+  for (int i = 0; i < form->indnatts; i++)
+    if (form->indkey.values[i] == slot_superseded)
+      return "is on column superseded, which is overwritten in place";
+  return nullptr;
+}
+
 // Result: false when an index could not be locked in time.
 bool verify_indexes(Relation rel, int64 patience_us) {
   if (!OidIsValid(pg::primary_key_index(rel)))
@@ -80,13 +108,11 @@ bool verify_indexes(Relation rel, int64 patience_us) {
     if (!relation_lock_within(lfirst_oid(cell), AccessShareLock, patience_us))
       return false;
     Relation index = index_open(lfirst_oid(cell), NoLock);
-    const Form_pg_index form = index->rd_index;
-    const bool plain = index->rd_rel->relam == BTREE_AM_OID && !form->indisexclusion &&
-                       RelationGetIndexExpressions(index) == NIL && RelationGetIndexPredicate(index) == NIL;
-    const char *index_name = pstrdup(RelationGetRelationName(index));
+    const char *reason = unfit(index);
+    const char *detail = reason == nullptr ? nullptr : psprintf("Index %s %s.", RelationGetRelationName(index), reason);
     index_close(index, AccessShareLock);
-    if (!plain)
-      refuse_layout("lease_slots", psprintf("Index %s is not a plain btree index on columns.", index_name));
+    if (detail != nullptr)
+      refuse_layout("lease_slots", detail);
   }
   list_free(indexes);
   return true;

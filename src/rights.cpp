@@ -22,11 +22,12 @@ void require_administrator(const char *function) {
                   errdetail("The role is not an administrator of Gatepost.")));
 }
 
-void require_member(Oid role) {
+void require_member(Oid role, LeaseName name) {
   if (has_privs_of_role(GetUserId(), role) || mutant("roles_unchecked"))
     return;
-  ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("permission denied for lease"),
-                  errdetail("It was taken by a role that the current one is not a member of.")));
+  ereport(ERROR,
+          (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("permission denied for lease \"%s\"", printable(name)),
+           errdetail("It was taken by a role that the current one is not a member of.")));
 }
 
 } // namespace gatepost

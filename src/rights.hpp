@@ -2,6 +2,7 @@
 // role in force (GetUserId), so that a SECURITY DEFINER wrapper owns the leases it takes.
 #pragma once
 
+#include "arguments.hpp"
 #include "pg.hpp"
 
 namespace gatepost {
@@ -15,6 +16,6 @@ void require_administrator(const char *function);
 
 // Raises 42501 unless the current role is a member of the role that took the lease, or that role is gone and the
 // current one is a superuser.
-void require_member(Oid role);
+void require_member(Oid role, LeaseName name);
 
 } // namespace gatepost

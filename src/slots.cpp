@@ -52,9 +52,15 @@ bool store_version(const Slots &slots, HeapTuple old, HeapTuple fresh) {
 }
 
 HeapTuple form_slot(const Slots &slots, const SlotData &data, const SlotText &texts) {
-  Datum values[slot_column_count];
-  bool nulls[slot_column_count] = {};
-  const auto set = [&](SlotColumn column, Datum value) { values[column - 1] = value; };
+  const TupleDesc description = RelationGetDescr(slots.heap);
+  Datum *values = static_cast<Datum *>(palloc0(sizeof(Datum) * description->natts));
+  bool *nulls = static_cast<bool *>(palloc(sizeof(bool) * description->natts));
+  // Columns past ours have been dropped.
+  memset(nulls, true, sizeof(bool) * description->natts);
+  const auto set = [&](SlotColumn column, Datum value) {
+    values[column - 1] = value;
+    nulls[column - 1] = false;
+  };
   const auto set_optional = [&](SlotColumn column, const void *value) {
     values[column - 1] = PointerGetDatum(value);
     nulls[column - 1] = value == nullptr;
@@ -78,7 +84,7 @@ HeapTuple form_slot(const Slots &slots, const SlotData &data, const SlotText &te
   set_optional(slot_owner, texts.owner);
   set_optional(slot_client_addr, texts.client_addr);
   set_optional(slot_metadata, texts.metadata);
-  return heap_form_tuple(RelationGetDescr(slots.heap), values, nulls);
+  return heap_form_tuple(description, values, nulls);
 }
 
 } // namespace
@@ -114,7 +120,9 @@ LeaseName slot_name_of(const Slots &slots, HeapTuple row) {
 }
 
 void deform_slot(const Slots &slots, HeapTuple row, Datum *values, bool *nulls) {
-  heap_deform_tuple(row, RelationGetDescr(slots.heap), values, nulls);
+  const TupleDesc description = RelationGetDescr(slots.heap);
+  for (int i = 0; i < slot_column_count; i++)
+    values[i] = heap_getattr(row, i + 1, description, &nulls[i]);
 }
 
 bool insert_slot(const Slots &slots, const SlotData &data, const SlotText &texts) {
