@@ -75,7 +75,8 @@ int64 ttl_argument(FunctionCallInfo fcinfo, int index) {
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("ttl must be greater than zero")));
   if (ttl > max_ttl_seconds * USECS_PER_SEC)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("ttl is longer than gatepost.max_ttl, which is %d seconds", max_ttl_seconds)));
+                    errmsg("ttl is %.6f seconds long, gatepost.max_ttl allows %d",
+                           static_cast<double>(ttl) / USECS_PER_SEC, max_ttl_seconds)));
   return ttl;
 }
 
