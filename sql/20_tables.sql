@@ -59,7 +59,7 @@ COMMENT ON COLUMN gatepost.identity.system IS 'System identifier of the cluster'
 COMMENT ON COLUMN gatepost.identity.timeline IS 'Timeline of the write-ahead log';
 COMMENT ON COLUMN gatepost.identity.database IS 'Oid of the database';
 COMMENT ON COLUMN gatepost.identity.boot IS 'Fingerprint of the boot in which the generation was last raised';
-COMMENT ON COLUMN gatepost.identity.since IS 'CLOCK_BOOTTIME from which leases granted before count their ttl, microseconds; 0: since the boot';
+COMMENT ON COLUMN gatepost.identity.since IS 'CLOCK_BOOTTIME from which leases of other boots count their ttl, microseconds';
 
 CREATE SEQUENCE gatepost.token_sequence AS pg_catalog.int8
     INCREMENT BY 32 MINVALUE 1 MAXVALUE 9007199254740991 START WITH 1 CACHE 1 NO CYCLE;

@@ -40,7 +40,7 @@ void before_commit() {
       return;
     // Flushes whatever synchronous_commit says; it matters that the transaction has an xid, and it wrote a row.
     ForceSyncCommit();
-    if (Max(asked, least) < level_standby || mutant("standby_not_awaited"))
+    if (!standby_asked() || mutant("standby_not_awaited"))
       return;
     if (!standby_connected())
       ereport(ERROR, (errcode(durability_unavailable),
@@ -79,6 +79,8 @@ void on_transaction(XactEvent event, void *) {
 }
 
 } // namespace
+
+bool standby_asked() { return Max(asked, least) >= level_standby; }
 
 void note_durable_change() {
   done.changed = true;

@@ -14,6 +14,9 @@ void note_durable_change();
 void begin_release();
 void end_release();
 
+// Whether commits of this session are to wait for a standby, as the settings are now.
+bool standby_asked();
+
 // Any other change: the transaction cannot be prepared.
 void note_change();
 

@@ -6,7 +6,6 @@
 namespace gatepost {
 
 inline constexpr int stale_token = MAKE_SQLSTATE('L', 'G', '0', '0', '1');
-inline constexpr int lease_not_held = MAKE_SQLSTATE('L', 'G', '0', '0', '2');
 inline constexpr int unknown_token = MAKE_SQLSTATE('L', 'G', '0', '0', '4');
 inline constexpr int wrong_kind = MAKE_SQLSTATE('L', 'G', '0', '0', '6');
 inline constexpr int durability_unavailable = MAKE_SQLSTATE('L', 'G', '0', '0', '7');

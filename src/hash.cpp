@@ -19,4 +19,11 @@ uint64 hash64(std::string_view bytes) {
   return key;
 }
 
+uint64 key_of(LeaseName name) {
+  const auto bytes = name.bytes();
+  // Returns its argument where nothing needs converting.
+  const char *utf8 = pg_server_to_any(bytes.data(), static_cast<int>(bytes.size()), PG_UTF8);
+  return hash64(utf8 == bytes.data() ? bytes : std::string_view(utf8));
+}
+
 } // namespace gatepost

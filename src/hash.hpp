@@ -1,7 +1,8 @@
-// The key of a name: the first 8 bytes, high byte first, of its SHA-256. A fast hash would let one role block another
-// role's name by a chosen collision. Test vectors: docs/reference.md.
+// The key of a name: the first 8 bytes, high byte first, of the SHA-256 of its UTF-8 form. A fast hash would let one
+// role block another role's name by a chosen collision. Test vectors: docs/reference.md.
 #pragma once
 
+#include "arguments.hpp"
 #include "pg.hpp"
 
 #include <string_view>
@@ -9,5 +10,8 @@
 namespace gatepost {
 
 uint64 hash64(std::string_view bytes);
+
+// The same key whatever the encoding of the database.
+uint64 key_of(LeaseName name);
 
 } // namespace gatepost

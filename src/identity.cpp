@@ -76,6 +76,26 @@ void write_identity(Relation rel, const IdentityData &identity) {
   }
 }
 
+// The highest token that a dump has left in floor: loaded with triggers disabled it raised nothing. 0: none.
+int64 loaded_floor() {
+  if (mutant("floor_unread"))
+    return 0;
+  int64 highest = 0;
+  Relation rel = open_floor();
+  SnapshotData dirty;
+  InitDirtySnapshot(dirty);
+  SysScanDesc scan = systable_beginscan(rel, InvalidOid, false, &dirty, 0, nullptr);
+  for (HeapTuple tuple = systable_getnext(scan); HeapTupleIsValid(tuple); tuple = systable_getnext(scan)) {
+    bool isnull;
+    const int64 token = DatumGetInt64(heap_getattr(tuple, 1, RelationGetDescr(rel), &isnull));
+    if (!isnull && token <= max_token && generation_of(token) < max_generation)
+      highest = Max(highest, token);
+  }
+  systable_endscan(scan);
+  close_floor(rel);
+  return highest;
+}
+
 // The wall clock is a floor, and not believed when it is a year ahead of everything else: one bad clock would spend
 // the generations of sixty years.
 int64 believed_wallclock(int64 stored_generation) {
@@ -140,10 +160,9 @@ int64 raise(bool always, int64 above) {
     at(Point::raise_set);
     SetUserIdAndSecContext(role, context);
 
-    // Rows of other boots count from now when the history may have forked; a mere reboot lets them count from its
-    // start. A raise without either leaves the moment as it was.
-    const bool forked = !same_history(stored, current);
-    current.since = forked ? boottime_us() : stored.boot == current.boot ? stored.since : 0;
+    // Rows of other boots count their ttl from now: the data may have come to a machine that has been up for long. A
+    // raise without a change of identity leaves the moment as it was.
+    current.since = same_identity(stored, current) ? stored.since : boottime_us();
     if (!mutant("identity_unwritten"))
       write_identity(rel, current);
     XLogFlush(XactLastRecEnd);
@@ -166,7 +185,10 @@ void ensure_identity() {
   Relation rel = open_identity(AccessShareLock);
   const IdentityData stored = read_identity(rel);
   close_identity(rel, AccessShareLock);
-  if (same_identity(stored, current_identity()))
+  const int64 floor = loaded_floor();
+  if (floor > last_token())
+    raise(true, floor);
+  else if (same_identity(stored, current_identity()))
     verified = {stored, relations_epoch()};
   else
     raise(false, 0);
@@ -178,10 +200,11 @@ Recovery recovery() {
   Relation rel = open_identity(AccessShareLock);
   const IdentityData stored = read_identity(rel);
   close_identity(rel, AccessShareLock);
-  if (RecoveryInProgress() || !same_history(stored, current_identity()))
+  if (mutant("recovery_from_boot"))
+    return {true, 0};
+  if (RecoveryInProgress() || !same_identity(stored, current_identity()))
     return {false, 0};
-  // Not raised in this boot: a reboot by itself, whose start is zero on this clock.
-  return {true, stored.boot == boot_fingerprint() ? stored.since : 0};
+  return {true, stored.since};
 }
 
 } // namespace gatepost

@@ -16,7 +16,7 @@ int64 raise_generation(int64 above);
 
 // What rows of other boots are judged by.
 struct Recovery {
-  bool settled; // false until the first changing call after a promotion: such rows are recovering without end
+  bool settled; // false until the first changing call after a promotion or boot: such rows are recovering without end
   int64 since;  // boot-time from which their ttl counts
 };
 Recovery recovery();

@@ -97,7 +97,10 @@ int64 grant(const Slots &slots, Oid sequence, const AcquireRequest &request, uin
   case Verdict::busy:
     return 0;
   case Verdict::same:
-    return slot_data(found.row)->token;
+    // Written once more: the commit that granted may have been cancelled while it waited for a standby, and only the
+    // commit of a write waits again.
+    *written = update_slot(slots, found.row, *slot_data(found.row));
+    return *written ? slot_data(found.row)->token : 0;
   case Verdict::free:
     break;
   }
@@ -150,7 +153,7 @@ HeapTuple held_row(LeaseName name, const Look &found, int64 token) {
 template <class Change> bool change_held(LeaseName name, int64 token, Point point, Change change) {
   Slots slots;
   open_slots_for_holder(&slots, name);
-  const uint64 key = hash64(name.bytes());
+  const uint64 key = key_of(name);
   mutex_lock(LockClass::mutex, key);
   const HeapTuple row = held_row(name, look(slots, name, lock_slot), token);
   bool changed = false;
@@ -180,14 +183,14 @@ int64 acquire_lease(const AcquireRequest &request) {
   close_slots(&slots);
   if (verdict == Verdict::busy && !mutant("refused_tries_write"))
     return 0;
-  if (verdict == Verdict::same)
+  if (verdict == Verdict::same && (!standby_asked() || mutant("retries_unwritten")))
     return slot_data(first.row)->token;
   at(Point::acquire_looked);
 
   const bool toast = request.metadata != nullptr || stored_long(first.row);
   open_slots(&slots, RowExclusiveLock, toast, short_patience_us);
   const Oid sequence = lock_sequence();
-  const uint64 key = hash64(request.name.bytes());
+  const uint64 key = key_of(request.name);
   bool written = false;
   mutex_lock(LockClass::mutex, key);
   const int64 token = grant(slots, sequence, request, key, &written);
@@ -240,7 +243,7 @@ const char *lease_status(LeaseName name, int64 token) {
   open_slots(&slots, AccessShareLock, false, short_patience_us);
   Look found = look(slots, name, lock_slot);
   if (found.row == nullptr && !found.in_flight && !RecoveryInProgress()) {
-    const uint64 key = hash64(name.bytes());
+    const uint64 key = key_of(name);
     mutex_lock(LockClass::mutex, key);
     found = look(slots, name, lock_slot);
     mutex_unlock(LockClass::mutex, key);
@@ -268,7 +271,7 @@ int64 break_lease(LeaseName name, int64 token, const char *reason) {
   Slots slots;
   open_slots(&slots, RowExclusiveLock, false, short_patience_us);
   const Oid sequence = lock_sequence();
-  const uint64 key = hash64(name.bytes());
+  const uint64 key = key_of(name);
   mutex_lock(LockClass::mutex, key);
   const Look found = look(slots, name, lock_slot);
   if (found.in_flight)

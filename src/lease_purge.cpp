@@ -50,7 +50,7 @@ List *candidates(const Slots &slots, int64 older_than, text *prefix) {
 }
 
 bool purge(const Slots &slots, LeaseName name, int64 older_than) {
-  const uint64 key = hash64(name.bytes());
+  const uint64 key = key_of(name);
   mutex_lock(LockClass::mutex, key);
   const Look found = look(slots, name, 0);
   const bool over = found.row != nullptr && !found.in_flight && slot_data(found.row)->kind == kind::lock &&

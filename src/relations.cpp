@@ -8,9 +8,9 @@
 namespace gatepost {
 namespace {
 
-enum Known { slots_known, identity_known, sequence_known, known_count };
+enum Known { slots_known, identity_known, sequence_known, floor_known, known_count };
 
-constexpr const char *known_names[known_count] = {"lease_slots", "identity", "token_sequence"};
+constexpr const char *known_names[known_count] = {"lease_slots", "identity", "token_sequence", "floor"};
 
 struct Remembered {
   Oid oid;
@@ -266,6 +266,17 @@ Relation open_identity(LOCKMODE mode) {
 }
 
 void close_identity(Relation identity, LOCKMODE mode) { table_close(identity, mode); }
+
+Relation open_floor() {
+  Oid oid;
+  if (!lock_known(floor_known, AccessShareLock, short_patience_us, &oid))
+    refuse_lock("floor");
+  Relation rel = table_open(oid, NoLock);
+  verify_columns(rel, "floor", floor_columns, 1);
+  return rel;
+}
+
+void close_floor(Relation floor) { table_close(floor, AccessShareLock); }
 
 Oid slots_relation() { return oid_of(slots_known); }
 

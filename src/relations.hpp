@@ -42,6 +42,10 @@ void close_sequence(Relation sequence);
 Relation open_identity(LOCKMODE mode);
 void close_identity(Relation identity, LOCKMODE mode);
 
+// Opens floor for a look. Close with close_floor.
+Relation open_floor();
+void close_floor(Relation floor);
+
 // The oid of lease_slots, for rights.
 Oid slots_relation();
 

@@ -95,7 +95,7 @@ struct IdentityData {
   int64 timeline;
   int64 database; // oid
   int64 boot;     // the boot in which it was raised
-  int64 since;    // boot-time from which rows of other boots count their ttl; 0 when only the boot had changed
+  int64 since;    // boot-time from which rows of other boots count their ttl: when the identity had changed
 };
 
 inline constexpr int identity_column_count = 5;
@@ -104,6 +104,8 @@ inline constexpr Column identity_columns[identity_column_count] = {
     {"system", INT8OID, true}, {"timeline", INT8OID, true}, {"database", INT8OID, true},
     {"boot", INT8OID, true},   {"since", INT8OID, true},
 };
+
+inline constexpr Column floor_columns[] = {{"token", INT8OID, true}};
 
 // The struct and the tuple agree only while nothing in between needs padding.
 static_assert(offsetof(SlotData, role) == 56 && offsetof(SlotData, request_id) == 72 &&
