@@ -1,0 +1,100 @@
+-- Asked of a database with the extension, after both lists of docs/reference.md were granted to :user and :administrator.
+-- Each row is a line of TAP.
+\pset tuples_only on
+\pset format unaligned
+\set ON_ERROR_STOP on
+
+CREATE ROLE check_nobody;
+CREATE ROLE check_everything;
+GRANT USAGE ON SCHEMA gatepost TO check_everything;
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA gatepost TO check_everything;
+CREATE TABLE fenced (id int PRIMARY KEY, fence bigint);
+INSERT INTO fenced VALUES (1, NULL);
+GRANT SELECT, UPDATE ON fenced TO PUBLIC;
+
+-- 'done' or the SQLSTATE of a statement that a role tries; its effect is undone.
+CREATE FUNCTION outcome(role name, statement text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+  EXECUTE format('SET LOCAL ROLE %I', role);
+  EXECUTE statement;
+  RAISE EXCEPTION USING ERRCODE = 'UNDO0';
+EXCEPTION WHEN OTHERS THEN
+  RETURN CASE SQLSTATE WHEN 'UNDO0' THEN 'done' ELSE SQLSTATE END;
+END $$;
+
+-- a line of TAP, with what was found when it should be nothing
+CREATE FUNCTION tap(what text, found text[]) RETURNS SETOF text LANGUAGE sql AS $$
+  SELECT CASE WHEN found IS NULL THEN 'ok - ' ELSE 'not ok - ' END || what
+  UNION ALL SELECT '#   ' || f FROM unnest(found) AS f
+$$;
+
+CREATE VIEW functions AS
+SELECT oid, proname::text AS name, proacl FROM pg_proc
+WHERE pronamespace = 'gatepost'::regnamespace AND prorettype NOT IN ('trigger'::regtype, 'event_trigger'::regtype);
+
+CREATE VIEW listed AS
+SELECT f.name, array_agg(a.grantee::regrole::text) FILTER (WHERE a.grantee <> a.grantor AND a.grantee::regrole::text <> 'check_everything') AS lists
+FROM functions AS f, aclexplode(coalesce(f.proacl, acldefault('f', 10))) AS a GROUP BY f.name;
+SELECT tap('every function is in exactly one list', array_agg(format('%s: %s', name, coalesce(lists::text, 'none')))
+           FILTER (WHERE cardinality(lists) IS DISTINCT FROM 1)) FROM listed;
+
+CREATE VIEW given AS
+SELECT c.relname::text AS what, a.grantee, a.privilege_type FROM pg_class AS c, aclexplode(c.relacl) AS a
+WHERE c.relnamespace = 'gatepost'::regnamespace AND a.grantee <> c.relowner
+UNION ALL SELECT 'schema', a.grantee, a.privilege_type FROM pg_namespace AS n, aclexplode(n.nspacl) AS a
+WHERE n.nspname = 'gatepost' AND a.grantee <> n.nspowner AND a.grantee::regrole::text <> 'check_everything';
+WITH wanted AS (
+  VALUES ('schema', :'user', 'USAGE'), ('leases', :'user', 'SELECT'),
+         ('schema', :'administrator', 'USAGE'), ('lease_slots', :'administrator', 'UPDATE')
+), found AS (
+  SELECT what, grantee::regrole::text, privilege_type FROM given
+)
+SELECT tap('the lists grant nothing on schema and relations but what they need',
+           (SELECT array_agg(d::text) FROM ((TABLE wanted EXCEPT TABLE found) UNION ALL (TABLE found EXCEPT TABLE wanted)) AS d));
+SELECT tap('nothing is granted to PUBLIC',
+           (SELECT array_agg(f::text) FROM (
+              SELECT name FROM functions WHERE proacl IS NULL OR EXISTS (SELECT FROM aclexplode(proacl) AS a WHERE a.grantee = 0)
+              UNION ALL SELECT what FROM given WHERE grantee = 0) AS f));
+
+-- one call of each function that needs nothing but the right to make it
+CREATE TABLE calls (name text, statement text);
+INSERT INTO calls VALUES
+  ('lease_acquire', 'SELECT gatepost.lease_acquire(''docs'', ''1 min'')'),
+  ('lease_renew', 'SELECT gatepost.lease_renew(''docs'', 1)'),
+  ('lease_release', 'SELECT gatepost.lease_release(''docs'', 1)'),
+  ('lease_status', 'SELECT gatepost.lease_status(''docs'', 1)'),
+  ('fenced_update', 'SELECT gatepost.fenced_update(''public.fenced'', ''{"id": 1}'', ''{}'', 1)'),
+  ('token_generation', 'SELECT gatepost.token_generation()'),
+  ('library_version', 'SELECT gatepost.library_version()'),
+  ('lease_rows', 'SELECT FROM gatepost.leases'),
+  ('lease_rows', 'SELECT FROM gatepost.lease_rows()'),
+  ('lease_break', 'SELECT gatepost.lease_break(''docs'')'),
+  ('lease_purge', 'SELECT gatepost.lease_purge(''0'', ''docs'')'),
+  ('token_draw', 'SELECT gatepost.token_draw()'),
+  ('token_raise_generation', 'SELECT gatepost.token_raise_generation()');
+SELECT tap('every function is called here', array_agg(f.name)) FROM functions AS f WHERE f.name NOT IN (SELECT name FROM calls);
+
+SELECT gatepost.token_draw() > 0 AS drawn \g /dev/null
+CREATE VIEW may AS
+SELECT r.role, c.name, c.statement, outcome(r.role, c.statement) AS outcome,
+       r.role = ANY (l.lists) OR (r.role = 'check_everything' AND l.lists = ARRAY[:'user'] AND c.statement NOT LIKE '%leases') AS wanted
+FROM (VALUES (:'user'), (:'administrator'), ('check_nobody'), ('check_everything')) AS r(role), calls AS c JOIN listed AS l USING (name);
+SELECT tap(role || ' may call what the list has, and nothing else',
+           array_agg(format('%s: %s', statement, outcome)) FILTER (WHERE outcome <> CASE WHEN wanted THEN 'done' ELSE '42501' END))
+FROM may GROUP BY role ORDER BY role;
+
+-- relations, directly
+CREATE VIEW direct AS
+SELECT r.role, s.statement FROM (VALUES (:'user'), (:'administrator'), ('check_nobody'), ('check_everything')) AS r(role),
+  pg_class AS c, LATERAL (
+    SELECT format(f, 'gatepost.' || c.relname) AS statement FROM unnest(CASE c.relkind
+      WHEN 'S' THEN ARRAY['SELECT nextval(%L)', 'SELECT setval(%L, 1)', 'SELECT currval(%L)', 'SELECT FROM %s', 'ALTER SEQUENCE %s RESTART']
+      ELSE ARRAY['SELECT FROM %s', 'INSERT INTO %s DEFAULT VALUES', 'DELETE FROM %s', 'TRUNCATE %s', 'SELECT FROM %s FOR UPDATE',
+                 'ALTER TABLE %s OWNER TO CURRENT_USER', 'CREATE TRIGGER t AFTER INSERT ON %s EXECUTE FUNCTION gatepost.refuse_dml()'] END) AS f
+    UNION ALL SELECT format('UPDATE gatepost.%I SET %I = NULL', c.relname, a.attname) FROM pg_attribute AS a
+    WHERE a.attrelid = c.oid AND a.attnum > 0 AND c.relkind <> 'S') AS s
+WHERE c.relnamespace = 'gatepost'::regnamespace AND c.relkind IN ('r', 'v', 'S');
+SELECT tap('no list opens a relation of gatepost but the view', array_agg(format('%s, %s', role, statement)))
+FROM direct WHERE outcome(role, statement) = 'done' AND (role, statement) <> (:'user', 'SELECT FROM gatepost.leases');
+SELECT tap('nor the schema', array_agg(role)) FROM (VALUES (:'user'), (:'administrator')) AS r(role)
+WHERE outcome(role, 'CREATE TABLE gatepost.mine ()') <> '42501';
