@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# The check on another system: a folder with Debian 13 (PostgreSQL 17), made when it is not there, kept for the next time.
+#   check_matrix.sh [COMMAND...]      the command, run there in a copy of this project; make check when none is given
+#   GATEPOST_MATRIX=DIR               the folder (/var/tmp/gatepost-trixie)
+# Needs root. What is mounted for it ends with the command, and so does every process started there.
+. "$(dirname "$0")/lib.sh"
+folder=${GATEPOST_MATRIX:-/var/tmp/gatepost-trixie}
+suite=trixie
+[ "$(id -u)" -eq 0 ] || die "a system in a folder can be made and entered by root only"
+[ $# -gt 0 ] || set -- make check
+
+# The mirror this system itself installs from.
+mirror() {
+  cat /etc/apt/sources.list.d/*.sources 2>/dev/null | sed -nE 's/^URIs: *([^ ]+).*/\1/p'
+  cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list 2>/dev/null | sed -nE 's/^deb +(\[[^]]*\] +)?([^ ]+).*/\2/p'
+}
+
+make_folder() {
+  local url
+  if ! command -v debootstrap >/dev/null; then
+    command -v apt-get >/dev/null || die "debootstrap is not there"
+    say "Installing debootstrap ..."
+    apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends debootstrap >/dev/null
+  fi
+  url=$(mirror | grep -v security | head -n 1)
+  [ -n "$url" ] || die "apt's sources name no mirror"
+  say "Making $folder with Debian $suite ..."
+  rm -rf --one-file-system "$folder.part"
+  debootstrap --variant=minbase --include=make,ca-certificates "$suite" "$folder.part" "$url" >"$folder.log" 2>&1 ||
+    { tail -n 20 "$folder.log" >&2 && die "debootstrap failed"; }
+  # Packages must neither start servers nor make clusters.
+  printf '#!/bin/sh\nexit 101\n' >"$folder.part/usr/sbin/policy-rc.d"
+  chmod +x "$folder.part/usr/sbin/policy-rc.d"
+  mkdir -p "$folder.part/etc/postgresql-common"
+  say "create_main_cluster = false" >"$folder.part/etc/postgresql-common/createcluster.conf"
+  say 'DPkg::Options { "--force-confold"; };' >"$folder.part/etc/apt/apt.conf.d/90keep"
+  # The same way to the mirror as here.
+  cp /etc/apt/apt.conf.d/* "$folder.part/etc/apt/apt.conf.d/" 2>/dev/null || true
+  say "127.0.0.1 localhost" >"$folder.part/etc/hosts"
+  mv "$folder.part" "$folder"
+}
+[ -e "$folder/etc/debian_version" ] || make_folder
+[ ! -e /etc/resolv.conf ] || cp -L /etc/resolv.conf "$folder/etc/resolv.conf"
+
+# A fresh copy of the project; its builds there stay.
+project=$folder/srv/gatepost
+mkdir -p "$project"
+find "$project" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
+tar -C "$HERE" --exclude=./build --exclude=./.git --exclude='*.o' --exclude='*.so' -cf - . | tar -C "$project" --no-same-owner -xf -
+
+say "Running $* with Debian $(<"$folder/etc/debian_version")"
+# shellcheck disable=SC2016
+exec unshare --mount --propagation private --pid --fork --kill-child --mount-proc="$folder/proc" sh -c '
+  folder=$1
+  shift
+  mount --rbind /dev "$folder/dev"
+  exec chroot "$folder" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM="${TERM:-dumb}" \
+    sh -c "cd /srv/gatepost && exec \"\$@\"" sh "$@"
+' sh "$folder" "$@"
