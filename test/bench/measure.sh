@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Runs the measurements named in ONLY against the server that the environment names. Each has a folder:
+#   plan.sh           title, clients, contenders, aims ("CONTENDER REFERENCE at-least|at-most NUMBER"); and for contenders
+#                     that differ: database, script and pgbench options
+#   setup.sql         run once, in a database named after the folder
+#   CONTENDER.sql     a pgbench script, one operation
+. "$(dirname "$0")/../../scripts/lib.sh"
+BENCH=$HERE/test/bench
+
+newest_xid() { psql -XAtqc 'SELECT pg_snapshot_xmax(pg_current_snapshot())'; }
+
+# bench CONTENDER CLIENTS SECONDS: prints "tps xids-per-operation".
+bench() {
+  local contender=$1 clients=$2 seconds=$3 try before after report
+  # The time runs while clients connect; on a busy machine nothing may be left of it.
+  for try in 1 2 3; do
+    before=$(newest_xid)
+    # shellcheck disable=SC2086
+    report=$(pgbench -n -M prepared -c "$clients" -j 2 -T "$seconds" ${options[$contender]:-} \
+      -f "$folder/${scripts[$contender]:-$contender}.sql" "${databases[$contender]:-$measurement}" 2>&1) ||
+      die "pgbench failed: $report"
+    after=$(newest_xid)
+    awk -v xids=$((after - before)) '
+      /^number of transactions actually processed/ { split($NF, n, "/"); done = n[1] }
+      /^tps/ { tps = $3 }
+      END { if (!done) exit 1; print tps, xids / done }' <<<"$report" && return
+  done
+  die "pgbench measured nothing in $try tries: $report"
+}
+
+# Everybody in each round, in turns forwards and backwards, so that neither the place in a round nor the machine's
+# moods favour one; ratios are taken within a round.
+run_rounds() {
+  local clients=$1 round contender order
+  # Once unmeasured, for the server's caches.
+  for contender in "${contenders[@]}"; do bench "$contender" "$clients" 2 >/dev/null; done
+  for ((round = 1; round <= ROUNDS; round++)); do
+    mapfile -t order < <(printf '%s\n' "${contenders[@]}" | if ((round % 2)); then cat; else tac; fi)
+    for contender in "${order[@]}"; do
+      say "round $round $contender $(bench "$contender" "$clients" "$SECONDS_EACH")"
+    done
+  done
+}
+
+summary=
+for measurement in $ONLY; do
+  folder=$BENCH/$measurement
+  declare -A databases=() scripts=() options=()
+  . "$folder/plan.sh"
+  createdb "$measurement"
+  # Shared pieces are found from the folder.
+  (cd "$folder" && PGOPTIONS='-c client_min_messages=warning' psql -Xq -v ON_ERROR_STOP=1 -f setup.sql "$measurement") >/dev/null
+  for count in "${clients[@]}"; do
+    rounds=$(run_rounds "$count")
+    table=$({
+      for contender in "${contenders[@]}"; do say "contender $contender"; done
+      for aim in "${aims[@]}"; do say "aim $aim"; done
+      say "$rounds"
+    } | awk -v title="$title, $count clients" -f "$BENCH/table.awk")
+    say "$table"
+    say
+    summary+=$table$'\n'
+  done
+done
+say "$(grep -c ' aim .* met$' <<<"$summary") aims met, $(grep -c ' aim .* MISSED$' <<<"$summary" || true) missed" \
+  "($ROUNDS rounds of $SECONDS_EACH s; medians; ratios are medians over the rounds)"

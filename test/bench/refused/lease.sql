@@ -1,0 +1,1 @@
+SELECT gatepost.lease_acquire('1000500', '30 s');

@@ -1,0 +1,1 @@
+SELECT token FROM hand_lease WHERE name = '1000500';

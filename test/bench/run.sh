@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# make bench: every measurement beside one throwaway cluster. A missed aim is reported and fails nothing.
+#   ROUNDS=5          alternating rounds a measurement
+#   SECONDS_EACH=3    length of one round of one contender
+#   ONLY="NAME.."     only these measurements: refused pair fenced names
+. "$(dirname "$0")/../../scripts/lib.sh"
+export ROUNDS=${ROUNDS:-5} SECONDS_EACH=${SECONDS_EACH:-3} ONLY=${ONLY:-refused pair fenced names}
+for number in "$ROUNDS" "$SECONDS_EACH"; do
+  [[ $number =~ ^[1-9][0-9]*$ ]] || die "ROUNDS and SECONDS_EACH are whole numbers from 1"
+done
+for measurement in $ONLY; do
+  [ -e "$HERE/test/bench/$measurement/plan.sh" ] || die "no such measurement: $measurement"
+done
+server_paths
+say "building for $PG_VERSION"
+build=$("$HERE/scripts/build.sh" release)
+
+make_work
+"$HERE/scripts/private_root.sh" "$WORK/root" "$build"
+give_work
+tree=$WORK/tree
+# No checkpoint amid the rounds, since its page images would be charged to whoever runs next. Buffers for a million
+# leases, since what they cost without is the disk's and any table's. All else is as the server has it.
+start_group as_server "$tree/scripts/cluster.sh" "$WORK/root" "$WORK/cluster" -c shared_buffers=1GB \
+  -c checkpoint_timeout=1d -c max_wal_size=16GB -- "$tree/test/bench/measure.sh"
+status=0
+wait "$GROUP" || status=$?
+exit $status

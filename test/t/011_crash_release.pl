@@ -1,0 +1,55 @@
+# A release lost in a crash costs waiting, nothing else; a killed holder's lease ends with its ttl.
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use Gatepost;
+use Test::More;
+
+my $node = new_server('release', conf => "wal_writer_delay = 10s\nwal_writer_flush_after = 100MB\n");
+
+my $token = acquire($node, 'x', '1 h');
+is(query($node, "SELECT gatepost.lease_release('x', $token)"), 't', 'a release is reported');
+$node->stop('immediate');
+start_server($node);
+
+# Nothing flushed the release, so it is lost; the lease is as it was.
+my $state = status($node, 'x', $token);
+like($state, qr/^(held|released)$/, "after the crash the lease is $state");
+SKIP:
+{
+	skip 'the release had come to disk', 2 if $state eq 'released';
+	is(acquire($node, 'x', '1 h'), '', 'a lost release leaves the name held');
+	is(query($node, "SELECT gatepost.lease_release('x', $token)"), 't', 'by a holder who can release again');
+}
+cmp_ok(acquire($node, 'x', '1 h'), '>', $token, 'and the next grant has a larger token');
+
+# A release that is part of more is as durable as the rest.
+my $worker = acquire($node, 'y', '1 h');
+query(
+	$node, qq(
+	CREATE TABLE work (n int);
+	BEGIN;
+	INSERT INTO work VALUES (1);
+	SELECT gatepost.lease_release('y', $worker);
+	COMMIT));
+$node->stop('immediate');
+start_server($node);
+is(query($node, 'SELECT count(*) FROM work'), 1, 'work committed with its release is there after a crash');
+is(status($node, 'y', $worker), 'released', 'and so is the release');
+
+# The holder dies with the server: its lease ends at its deadline, neither earlier nor with a new ttl.
+my $asked = monotonic();
+my $dead = acquire($node, 'z', '3 s');
+my $remaining = q(SELECT extract(epoch FROM remaining) FROM gatepost.leases WHERE name = 'z');
+my $before = query($node, $remaining);
+$node->stop('immediate');
+start_server($node);
+cmp_ok(query($node, $remaining), '<', $before, 'the crash did not prolong the lease');
+ok( $node->poll_query_until('postgres', "SELECT gatepost.lease_acquire('z', '1 h') > $dead"),
+	'the name of a dead holder is granted again');
+cmp_ok(monotonic() - $asked, '>=', 3, 'but not before its deadline');
+is(query($node, "SELECT gatepost.lease_renew('z', $dead)"), 'f', 'the dead holder cannot renew');
+
+done_testing();

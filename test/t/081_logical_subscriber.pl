@@ -1,0 +1,54 @@
+# A subscriber of a publication FOR ALL TABLES cannot write another server's leases into its own tables: neither its
+# apply worker nor the first copy gets past the guards.
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use Gatepost;
+use Test::More;
+
+my $publisher = new_server('publisher', allows_streaming => 'logical');
+my $subscriber = new_server('subscriber', allows_streaming => 'logical', conf => "wal_retrieve_retry_interval = 1s\n");
+
+query($publisher, 'CREATE PUBLICATION everything FOR ALL TABLES');
+my $foreign = acquire($publisher, 'shared', '1 h');
+my $own = acquire($subscriber, 'own', '1 h');
+my $leases = q(SELECT name, token FROM gatepost.lease_slots);
+my $identity = query($subscriber, 'SELECT identity::text FROM gatepost.identity');
+my $connection = $publisher->connstr . ' dbname=postgres';
+
+sub refused
+{
+	my ($how, $options, $change) = @_;
+	my $offset = -s $subscriber->logfile;
+	query($subscriber, "CREATE SUBSCRIPTION sub CONNECTION '$connection' PUBLICATION everything WITH ($options)");
+	$change->();
+	ok($subscriber->wait_for_log(qr/ERROR: .*gatepost/, $offset), "$how is refused");
+	is(query($subscriber, $leases), "own|$own", "$how leaves the subscriber's leases alone");
+	is(query($subscriber, 'SELECT identity::text FROM gatepost.identity'), $identity, "$how leaves its identity alone");
+	is(query($subscriber, "SELECT gatepost.lease_renew('own', $own)"), 't', "$how does not disturb a holder there");
+	ok(acquire($subscriber, "shared $how", '1 h') > 0, "$how does not disturb a grant there");
+	query($subscriber, qq(SELECT gatepost.lease_release(name, token) FROM gatepost.leases WHERE name = 'shared $how'));
+	query($subscriber, "SELECT gatepost.lease_purge('0', 'shared')");
+	query($subscriber, 'ALTER SUBSCRIPTION sub DISABLE; ALTER SUBSCRIPTION sub SET (slot_name = NONE); DROP SUBSCRIPTION sub');
+	$publisher->poll_query_until('postgres', 'SELECT count(*) = 0 FROM pg_replication_slots WHERE active');
+	query($publisher, 'SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots');
+	return;
+}
+refused('a first copy', 'copy_data = true', sub { });
+refused('an applied grant', 'copy_data = false', sub { acquire($publisher, 'more', '1 h') });
+refused('an applied renewal', 'copy_data = false',
+	sub { query($publisher, "SELECT gatepost.lease_renew('shared', $foreign)") });
+
+# A table of the user's own that is replicated beside them.
+query($_, 'CREATE TABLE job (id int PRIMARY KEY, fence bigint)') for $publisher, $subscriber;
+query($publisher, 'CREATE PUBLICATION jobs FOR TABLE job; INSERT INTO job VALUES (1)');
+query($subscriber, "CREATE SUBSCRIPTION jobs CONNECTION '$connection' PUBLICATION jobs");
+$subscriber->wait_for_subscription_sync($publisher, 'jobs');
+my $token = acquire($publisher, 'job', '1 h');
+is(query($publisher, qq(SELECT gatepost.fenced_update('job', '{"id": 1}', '{}', $token))), 't', 'a fenced write on the publisher');
+$publisher->wait_for_catchup('jobs');
+is(query($subscriber, 'SELECT fence FROM job'), $token, 'arrives with its mark');
+
+done_testing();
