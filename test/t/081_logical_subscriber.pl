@@ -12,7 +12,8 @@ my $publisher = new_server('publisher', allows_streaming => 'logical');
 my $subscriber = new_server('subscriber', allows_streaming => 'logical', conf => "wal_retrieve_retry_interval = 1s\n");
 
 query($publisher, 'CREATE PUBLICATION everything FOR ALL TABLES');
-my $foreign = acquire($publisher, 'shared', '1 h');
+# Both know a lease of this name, so that an applied update finds its row.
+my $foreign = acquire($publisher, 'own', '1 h');
 my $own = acquire($subscriber, 'own', '1 h');
 my $leases = q(SELECT name, token FROM gatepost.lease_slots);
 my $identity = query($subscriber, 'SELECT identity::text FROM gatepost.identity');
@@ -39,7 +40,7 @@ sub refused
 refused('a first copy', 'copy_data = true', sub { });
 refused('an applied grant', 'copy_data = false', sub { acquire($publisher, 'more', '1 h') });
 refused('an applied renewal', 'copy_data = false',
-	sub { query($publisher, "SELECT gatepost.lease_renew('shared', $foreign)") });
+	sub { query($publisher, "SELECT gatepost.lease_renew('own', $foreign)") });
 
 # A table of the user's own that is replicated beside them.
 query($_, 'CREATE TABLE job (id int PRIMARY KEY, fence bigint)') for $publisher, $subscriber;
