@@ -2,10 +2,24 @@
 
 #include "mutant.hpp"
 
+#include <initializer_list>
+
 namespace gatepost {
 namespace {
 
 constexpr const char *alias = "gatepost_target";
+
+// Statements are built at each call, and formatting is most of what that would cost.
+void append(StringInfo text, std::initializer_list<const char *> pieces) {
+  for (const char *piece : pieces)
+    appendStringInfoString(text, piece);
+}
+
+void append_parameter(StringInfo text, int number) {
+  char digits[12];
+  pg_ltoa(number, digits);
+  append(text, {"$", digits});
+}
 
 // One member of a document, with the column it names.
 struct Member {
@@ -99,7 +113,7 @@ void append_value(StringInfo text, const Member &member, Parameters *parameters,
     return;
   }
   if (!needs_conversion(member)) {
-    appendStringInfo(text, "$%d", add_parameter(parameters, member.column->atttypid, input_value(member)));
+    append_parameter(text, add_parameter(parameters, member.column->atttypid, input_value(member)));
     return;
   }
   if (*document_parameter == 0)
@@ -162,8 +176,8 @@ void append_operator(StringInfo text, Oid oid) {
   if (!HeapTupleIsValid(tuple))
     elog(ERROR, "cache lookup failed for operator %u", oid);
   const auto form = reinterpret_cast<Form_pg_operator>(GETSTRUCT(tuple));
-  appendStringInfo(text, " OPERATOR(%s.%s) ", quote_identifier(get_namespace_name(form->oprnamespace)),
-                   NameStr(form->oprname));
+  append(text,
+         {" OPERATOR(", quote_identifier(get_namespace_name(form->oprnamespace)), ".", NameStr(form->oprname), ") "});
   ReleaseSysCache(tuple);
 }
 
@@ -224,8 +238,7 @@ FencedStatement build_statement(const FencedUpdate &update, Relation rel) {
   StringInfoData condition;
   initStringInfo(&condition);
   for (int i = 0; i < key.count; i++) {
-    appendStringInfo(&condition, "%s%s.%s", i > 0 ? " AND " : "", alias,
-                     quote_identifier(NameStr(key.list[i].column->attname)));
+    append(&condition, {i > 0 ? " AND " : "", alias, ".", quote_identifier(NameStr(key.list[i].column->attname))});
     append_operator(&condition, equal[i]);
     append_value(&condition, key.list[i], &parameters, update.key, &key_document);
   }
@@ -236,16 +249,19 @@ FencedStatement build_statement(const FencedUpdate &update, Relation rel) {
       quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)), RelationGetRelationName(rel));
   StringInfoData text;
   initStringInfo(&text);
-  appendStringInfo(&text, "UPDATE %s%s AS %s SET %s = $%d", only, table, alias, fence, token);
+  append(&text, {"UPDATE ", only, table, " AS ", alias, " SET ", fence, " = "});
+  append_parameter(&text, token);
   for (int i = 0; i < changes.count; i++) {
-    appendStringInfo(&text, ", %s = ", quote_identifier(NameStr(changes.list[i].column->attname)));
+    append(&text, {", ", quote_identifier(NameStr(changes.list[i].column->attname)), " = "});
     append_value(&text, changes.list[i], &parameters, update.changes, &changes_document);
   }
-  appendStringInfo(&text, " WHERE %s", condition.data);
-  if (!mutant("fenced_update_condition"))
-    appendStringInfo(&text, " AND (%s.%s IS NULL OR %s.%s OPERATOR(pg_catalog.<=) $%d)", alias, fence, alias, fence,
-                     token);
-  appendStringInfo(&text, " RETURNING %s.%s", alias, fence);
+  append(&text, {" WHERE ", condition.data});
+  if (!mutant("fenced_update_condition")) {
+    append(&text, {" AND (", alias, ".", fence, " IS NULL OR ", alias, ".", fence, " OPERATOR(pg_catalog.<=) "});
+    append_parameter(&text, token);
+    append(&text, {")"});
+  }
+  append(&text, {" RETURNING ", alias, ".", fence});
   const char *probe = psprintf("SELECT %s.%s FROM %s%s AS %s WHERE %s FOR NO KEY UPDATE", alias, fence, only, table,
                                alias, condition.data);
   return {text.data, probe, parameters};

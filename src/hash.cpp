@@ -20,10 +20,22 @@ uint64 hash64(std::string_view bytes) {
 }
 
 uint64 key_of(LeaseName name) {
+  // Most calls are about the name of the call before: a release after its acquire, a renewal after the last one.
+  static char last_name[64];
+  static size_t last_size;
+  static uint64 last_key;
   const auto bytes = name.bytes();
+  if (bytes == std::string_view(last_name, last_size))
+    return last_key;
   // Returns its argument where nothing needs converting.
   const char *utf8 = pg_server_to_any(bytes.data(), static_cast<int>(bytes.size()), PG_UTF8);
-  return hash64(utf8 == bytes.data() ? bytes : std::string_view(utf8));
+  const uint64 key = hash64(utf8 == bytes.data() ? bytes : std::string_view(utf8));
+  if (bytes.size() <= sizeof last_name) {
+    memcpy(last_name, bytes.data(), bytes.size());
+    last_size = bytes.size();
+    last_key = key;
+  }
+  return key;
 }
 
 } // namespace gatepost

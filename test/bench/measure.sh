@@ -31,13 +31,14 @@ bench() {
 # Everybody in each round, in turns forwards and backwards, so that neither the place in a round nor the machine's
 # moods favour one; ratios are taken within a round.
 run_rounds() {
-  local clients=$1 round contender order
+  local clients=$1 round contender order result
   # Once unmeasured, for the server's caches.
-  for contender in "${contenders[@]}"; do bench "$contender" "$clients" 2 >/dev/null; done
+  for contender in "${contenders[@]}"; do bench "$contender" "$clients" 2 >/dev/null || exit 1; done
   for ((round = 1; round <= ROUNDS; round++)); do
     mapfile -t order < <(printf '%s\n' "${contenders[@]}" | if ((round % 2)); then cat; else tac; fi)
     for contender in "${order[@]}"; do
-      say "round $round $contender $(bench "$contender" "$clients" "$SECONDS_EACH")"
+      result=$(bench "$contender" "$clients" "$SECONDS_EACH") || exit 1
+      say "round $round $contender $result"
     done
   done
 }

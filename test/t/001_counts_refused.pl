@@ -42,6 +42,12 @@ is( session_query(
 	'and kept no lock');
 session_query($session, 'COMMIT');
 
+# Nor did they ask for one that stands in the way of who builds an index, say.
+session_query($session, 'BEGIN; LOCK TABLE gatepost.lease_slots IN SHARE MODE');
+is(acquire($node, 'hot', '1 s'), '', 'a try is refused beside a lock that shuts writers out');
+is(query_error($node, q(SELECT gatepost.lease_acquire('free', '1 s'))), '55P03', 'where a free name cannot be granted');
+session_query($session, 'COMMIT');
+
 # Many transactions, while the holder renews.
 my $before = state();
 my $polls = start_load($node, "SELECT gatepost.lease_acquire('hot', '1 s');\n",
