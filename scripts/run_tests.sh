@@ -70,7 +70,7 @@ for test; do
 done
 
 # A step that nobody lets go on fails its spec after this many seconds.
-export PGISOLATIONTIMEOUT=60
+export PGISOLATIONTIMEOUT=${PGISOLATIONTIMEOUT:-60}
 
 trap end_cluster EXIT
 exit_on_signals

@@ -170,11 +170,12 @@ int64 raise(bool always, int64 above) {
     current.since = stored.since;
   }
   verified = {current, relations_epoch()};
+  const int64 generation = generation_of(last_token());
 
   mutex_unlock(LockClass::generation, 0);
   unlock_sequence(sequence);
   close_identity(rel, RowExclusiveLock);
-  return generation_of(last_token());
+  return generation;
 }
 
 } // namespace

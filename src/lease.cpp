@@ -91,8 +91,9 @@ bool write_grant(const Slots &slots, const AcquireRequest &request, HeapTuple ol
 }
 
 // The look and the grant under the mutex. Result: the token, 0 when busy.
-int64 grant(const Slots &slots, Oid sequence, const AcquireRequest &request, uint64 key, bool *written) {
-  const Look found = look(slots, request.name, lock_slot);
+int64 grant(const Slots &slots, Oid sequence, const AcquireRequest &request, const Look &first, uint64 key,
+            bool *written) {
+  const Look found = mutant("first_look_believed") ? first : look(slots, request.name, lock_slot);
   switch (judge(request, found, this_moment())) {
   case Verdict::busy:
     return 0;
@@ -128,7 +129,7 @@ void open_slots_for_holder(Slots *slots, LeaseName name) {
     return;
   int64 patience = short_patience_us;
   Slots reading;
-  if (!mutant("holders_impatient") && try_open_slots(&reading, AccessShareLock, false, USECS_PER_SEC)) {
+  if (!mutant("holders_impatient") && try_open_slots(&reading, AccessShareLock, false, short_patience_us)) {
     const Look found = look(reading, name, lock_slot);
     if (found.row != nullptr)
       patience = Max(patience, remaining_us(*slot_data(found.row), this_moment()) / 3);
@@ -137,33 +138,38 @@ void open_slots_for_holder(Slots *slots, LeaseName name) {
   open_slots(slots, RowExclusiveLock, false, patience);
 }
 
-// The row if the token is its current one and the lease is live; nullptr: false is the answer.
-HeapTuple held_row(LeaseName name, const Look &found, int64 token) {
+// The row if the token is its current one; nullptr: false is the answer.
+HeapTuple own_row(LeaseName name, const Look &found, int64 token) {
   if (found.in_flight)
     refuse_in_flight(name);
   require_lock(name, found.row);
   if (found.row == nullptr || (slot_data(found.row)->token != token && !mutant("tokens_uncompared")))
     return nullptr;
   require_member(slot_data(found.row)->role, name);
-  const State state = state_of(*slot_data(found.row), this_moment());
-  return is_live(state) || (state == State::lapsed && mutant("lapsed_renewed")) ? found.row : nullptr;
+  return found.row;
 }
 
-// One change of the holder's own row, under the mutex. Change: (const Look &, SlotData *).
+bool may_change(const SlotData &row, const Moment &moment) {
+  const State state = state_of(row, moment);
+  return is_live(state) || (state == State::lapsed && mutant("lapsed_renewed"));
+}
+
+// One change of the holder's own row, under the mutex. Change: (SlotData *, const Moment &), the moment being the one
+// in which the lease was found live: no later one may lengthen it.
 template <class Change> bool change_held(LeaseName name, int64 token, Point point, Change change) {
   Slots slots;
   open_slots_for_holder(&slots, name);
   const uint64 key = key_of(name);
   mutex_lock(LockClass::mutex, key);
-  const HeapTuple row = held_row(name, look(slots, name, lock_slot), token);
-  bool changed = false;
-  if (row != nullptr) {
-    at(point);
+  const HeapTuple row = own_row(name, look(slots, name, lock_slot), token);
+  at(point);
+  const Moment moment = this_moment();
+  const bool changed = row != nullptr && may_change(*slot_data(row), moment);
+  if (changed) {
     SlotData data = *slot_data(row);
-    change(&data);
+    change(&data, moment);
     if (!update_slot(slots, row, data))
       refuse_in_flight(name);
-    changed = true;
   }
   mutex_unlock(LockClass::mutex, key);
   changed ? close_slots_written(&slots) : close_slots(&slots);
@@ -193,7 +199,7 @@ int64 acquire_lease(const AcquireRequest &request) {
   const uint64 key = key_of(request.name);
   bool written = false;
   mutex_lock(LockClass::mutex, key);
-  const int64 token = grant(slots, sequence, request, key, &written);
+  const int64 token = grant(slots, sequence, request, first, key, &written);
   mutex_unlock(LockClass::mutex, key);
   if (!written) {
     unlock_sequence(sequence);
@@ -210,8 +216,7 @@ int64 acquire_lease(const AcquireRequest &request) {
 bool renew_lease(LeaseName name, int64 token, int64 ttl) {
   ensure_identity();
   require_known_token(token);
-  const bool renewed = change_held(name, token, Point::renew_mutexed, [ttl](SlotData *data) {
-    const Moment moment = this_moment();
+  const bool renewed = change_held(name, token, Point::renew_mutexed, [ttl](SlotData *data, const Moment &moment) {
     if (ttl > 0)
       data->ttl = ttl;
     data->deadline = moment.now + data->ttl;
@@ -227,8 +232,7 @@ bool release_lease(LeaseName name, int64 token) {
   begin_release();
   ensure_identity();
   require_known_token(token);
-  const bool released = change_held(name, token, Point::release_mutexed, [](SlotData *data) {
-    const Moment moment = this_moment();
+  const bool released = change_held(name, token, Point::release_mutexed, [](SlotData *data, const Moment &moment) {
     data->state = stored::released;
     data->deadline = moment.now;
     data->boot = moment.boot;
@@ -242,7 +246,7 @@ const char *lease_status(LeaseName name, int64 token) {
   Slots slots;
   open_slots(&slots, AccessShareLock, false, short_patience_us);
   Look found = look(slots, name, lock_slot);
-  if (found.row == nullptr && !found.in_flight && !RecoveryInProgress()) {
+  if (found.row == nullptr && !found.in_flight && !RecoveryInProgress() && !mutant("first_look_believed")) {
     const uint64 key = key_of(name);
     mutex_lock(LockClass::mutex, key);
     found = look(slots, name, lock_slot);

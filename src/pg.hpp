@@ -106,6 +106,15 @@ inline Oid primary_key_index(Relation rel) {
 #endif
 }
 
+// 18 counts index searches (commit 0fbceae841c).
+inline IndexScanDesc index_beginscan(Relation heap, Relation index, Snapshot snapshot, int keys) {
+#if PG_VERSION_NUM >= 180000
+  return ::index_beginscan(heap, index, snapshot, nullptr, keys, 0);
+#else
+  return ::index_beginscan(heap, index, snapshot, keys, 0);
+#endif
+}
+
 // heap_update that never waits; index_entries tells whether the new version needs entries of its own. From 16 the
 // server says so itself (commit 19d8e2308bc5).
 inline TM_Result heap_update_nowait(Relation rel, ItemPointer old_tid, HeapTuple fresh, bool *index_entries) {

@@ -87,30 +87,70 @@ HeapTuple form_slot(const Slots &slots, const SlotData &data, const SlotText &te
   return heap_form_tuple(description, values, nulls);
 }
 
+// The versions of one row that are settled or in flight.
+struct SlotScan {
+  SnapshotData dirty; // after next_version: who has the version in flight
+  Relation index;
+  IndexScanDesc scan;
+  TupleTableSlot *slot;
+  bool more; // of the same chain
+};
+
+void begin_scan(SlotScan *scan, const Slots &slots, LeaseName name, int32 slot) {
+  constexpr AttrNumber index_name = 1;
+  constexpr AttrNumber index_slot = 2;
+  ScanKeyData keys[2];
+  ScanKeyInit(&keys[0], index_name, BTEqualStrategyNumber, F_TEXTEQ, PointerGetDatum(name.value));
+  keys[0].sk_collation = C_COLLATION_OID;
+  ScanKeyInit(&keys[1], index_slot, BTEqualStrategyNumber, F_INT4EQ, Int32GetDatum(slot));
+  InitDirtySnapshot(scan->dirty);
+  scan->dirty.xmin = scan->dirty.xmax = InvalidTransactionId;
+  scan->index = index_open(slots.primary_key, AccessShareLock);
+  scan->scan =
+      pg::index_beginscan(slots.heap, scan->index, mutant("snapshot_lookups") ? GetLatestSnapshot() : &scan->dirty, 2);
+  index_rescan(scan->scan, keys, 2, nullptr, 0);
+  scan->slot = table_slot_create(slots.heap, nullptr);
+  scan->more = false;
+}
+
+// nullptr at the end. The tuple is good until the next call.
+HeapTuple next_version(SlotScan *scan) {
+  for (;;) {
+    if (!scan->more) {
+      if (index_getnext_tid(scan->scan, ForwardScanDirection) == nullptr)
+        return nullptr;
+      at(Point::look_started);
+    }
+    const bool found = index_fetch_heap(scan->scan, scan->slot);
+    scan->more = found && scan->scan->xs_heap_continue;
+    if (found)
+      return ExecFetchSlotHeapTuple(scan->slot, false, nullptr);
+  }
+}
+
+void end_scan(SlotScan *scan) {
+  ExecDropSingleTupleTableSlot(scan->slot);
+  index_endscan(scan->scan);
+  index_close(scan->index, AccessShareLock);
+}
+
 } // namespace
 
 Look look(const Slots &slots, LeaseName name, int32 slot) {
-  ScanKeyData keys[2];
-  ScanKeyInit(&keys[0], slot_name, BTEqualStrategyNumber, F_TEXTEQ, PointerGetDatum(name.value));
-  keys[0].sk_collation = C_COLLATION_OID;
-  ScanKeyInit(&keys[1], slot_slot, BTEqualStrategyNumber, F_INT4EQ, Int32GetDatum(slot));
-
   Look found{};
-  SnapshotData dirty;
-  InitDirtySnapshot(dirty);
-  const Snapshot snapshot = mutant("snapshot_lookups") ? GetLatestSnapshot() : &dirty;
-  SysScanDesc scan = systable_beginscan(slots.heap, slots.primary_key, true, snapshot, 2, keys);
-  for (HeapTuple tuple = systable_getnext(scan); HeapTupleIsValid(tuple); tuple = systable_getnext(scan)) {
-    if (TransactionIdIsValid(dirty.xmin)) {
+  SlotScan scan;
+  begin_scan(&scan, slots, name, slot);
+  while (HeapTuple tuple = next_version(&scan)) {
+    if (TransactionIdIsValid(scan.dirty.xmin)) {
       found.in_flight = true;
       found.flight = heap_copytuple(tuple);
       continue;
     }
-    if (TransactionIdIsValid(dirty.xmax) || (locked_elsewhere(tuple->t_data) && !mutant("row_locks_ignored")))
+    if (TransactionIdIsValid(scan.dirty.xmax) || (locked_elsewhere(tuple->t_data) && !mutant("row_locks_ignored")))
       found.in_flight = true;
     found.row = heap_copytuple(tuple);
   }
-  systable_endscan(scan);
+  end_scan(&scan);
   return found;
 }
 

@@ -25,12 +25,12 @@ result $status "specs and cells.tsv are what generate.sh writes"
 
 # A new function of the extension is a new row and column, or is named as standing outside.
 status=0
-for function in $(sed -nE 's/^CREATE (OR REPLACE )?(FUNCTION|PROCEDURE|VIEW) +([^ (]*\.)?([a-z_]+).*/\4/p' "$root"/sql/*.sql); do
+while read -r function; do
   grep -qP "^[^\t]*\t[^\t]*\t$function\t" "$matrix/calls.tsv" || grep -qP "^$function\t" "$matrix/outside.tsv" || {
     printf '# %s is neither in calls.tsv nor in outside.tsv\n' "$function"
     status=1
   }
-done
+done < <(sed -nE 's/^CREATE (OR REPLACE )?(FUNCTION|PROCEDURE|VIEW) +([^ (]*\.)?([a-z_]+).*/\4/p' "$root"/sql/*.sql)
 result $status "every function of the extension is a call of the matrix or stands outside"
 
 awk -F '\t' -v root="$root" -v n=$n '

@@ -21,9 +21,10 @@ my %token;
 for my $side (qw(left right))
 {
 	finish_promotion($node{$side});
-	ok($node{$side}->poll_query_until('postgres', "SELECT gatepost.lease_acquire('x', '1 h') > $old"),
-		"$side: the name is granted with a larger token");
-	$token{$side} = query($node{$side}, q(SELECT token FROM gatepost.leases WHERE name = 'x'));
+	$node{$side}->poll_query_until('postgres', "SELECT gatepost.lease_status('x', $old) = 'lapsed'")
+	  or die 'the lease does not lapse';
+	$token{$side} = acquire($node{$side}, 'x', '1 h');
+	cmp_ok($token{$side}, '>', $old, "$side: the name is granted with a larger token");
 }
 my $still = acquire($primary, 'y', '1 h');
 cmp_ok($still, '<', $token{$_}, "the old primary's next token is below that of $_") for qw(left right);

@@ -1,0 +1,169 @@
+# Queries: each in a session of its own, in a session that stays, in one that blocks, or many of them as a load.
+package Gatepost::Session;
+
+use strict;
+use warnings FATAL => 'all';
+
+use Exporter 'import';
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+
+our @EXPORT = qw(
+  query query_error session session_query session_error end_session
+  send_query sent_result wait_blocked start_load end_load
+);
+
+# The SQLSTATE in what psql printed, '' when there is none. For VERBOSITY sqlstate.
+sub _sqlstate
+{
+	my ($errors) = @_;
+	return $errors =~ /(?:ERROR|FATAL):\s+([0-9A-Z]{5})\b/ ? $1 : '';
+}
+
+# The answer of a session's query, and what it printed as errors, warnings and notices.
+sub _ask
+{
+	my ($session, $sql) = @_;
+	my $answer = $session->query($sql);
+	my $errors = $session->{stderr};
+	$session->{stderr} = '';
+	return ($answer, $errors);
+}
+
+# One psql for each server and user, which connects anew for each query: a new backend without a new process here.
+my %clients;
+
+sub _client
+{
+	my ($node, @params) = @_;
+	my $key = join "\n", $node->connstr, @params;
+	if (!defined $clients{$key} || !$clients{$key}{run}->pumpable)
+	{
+		$clients{$key} = $node->background_psql('postgres', on_error_stop => 0, extra_params => \@params);
+		$clients{$key}->set_query_timer_restart;
+	}
+	return $clients{$key};
+}
+
+sub _ask_anew
+{
+	my ($node, $verbosity, $sql, %option) = @_;
+	my $client = _client($node, @{ $option{extra_params} // [] });
+	my $database = $option{dbname} // 'postgres';
+	return _ask($client, "\\set VERBOSITY $verbosity\n\\connect $database\n$sql");
+}
+
+END
+{
+	local $?;
+	end_session($_) for values %clients;
+}
+
+# The answer of a query in a session of its own, in psql's unaligned form; dies when it fails. %option: dbname,
+# extra_params of psql.
+sub query
+{
+	my ($node, $sql, %option) = @_;
+	my ($answer, $errors) = _ask_anew($node, 'default', $sql, %option);
+	die "$sql: $errors" if $errors =~ /ERROR|FATAL|error:/;
+	return $answer;
+}
+
+# The SQLSTATE of such a query that fails, '' when it does not.
+sub query_error
+{
+	my ($node, $sql, %option) = @_;
+	my ($answer, $errors) = _ask_anew($node, 'sqlstate', $sql, %option);
+	return _sqlstate($errors);
+}
+
+# A session that stays open and goes on after errors.
+sub session
+{
+	my ($node, %option) = @_;
+	my $session = $node->background_psql(
+		$option{dbname} // 'postgres',
+		on_error_stop => 0,
+		extra_params => [ '-v', 'VERBOSITY=sqlstate', @{ $option{extra_params} // [] } ]);
+	$session->set_query_timer_restart;
+	return $session;
+}
+
+# The answer of its query; dies when it fails.
+sub session_query
+{
+	my ($session, $sql) = @_;
+	my ($answer, $errors) = _ask($session, $sql);
+	die "$sql: $errors" if _sqlstate($errors) ne '';
+	return $answer;
+}
+
+# The SQLSTATE of its query that fails, '' when it does not.
+sub session_error
+{
+	my ($session, $sql) = @_;
+	my ($answer, $errors) = _ask($session, $sql);
+	return _sqlstate($errors);
+}
+
+# Starts a query whose answer is fetched later, by sent_result.
+sub send_query
+{
+	my ($session, $sql) = @_;
+	$session->query_until(qr/sent\n/, "\\echo sent\n$sql;\n");
+	return;
+}
+
+# The answer of what send_query started, and in list context the SQLSTATE beside it.
+sub sent_result
+{
+	my ($session) = @_;
+	my ($answer, $errors) = _ask($session, '');
+	return wantarray ? ($answer, _sqlstate($errors)) : $answer;
+}
+
+# Waits until a backend waits: for a heavyweight lock, or for the event that is named.
+sub wait_blocked
+{
+	my ($node, $pid, $event) = @_;
+	my $condition = defined $event ? "wait_event = '$event'" : "wait_event_type = 'Lock'";
+	return $node->poll_query_until('postgres',
+		"SELECT count(*) = 1 FROM pg_stat_activity WHERE pid = $pid AND $condition");
+}
+
+# Ends a session whose server may have gone away.
+sub end_session
+{
+	my ($session) = @_;
+	# A psql that has noticed is gone, and writing to it fails; one that has not waits for its input.
+	eval {
+		$session->{run}->pump_nb;
+		$session->{stdin} .= "\\q\n" if $session->{run}->pumpable;
+		$session->{run}->finish;
+	};
+	return;
+}
+
+# pgbench with a script and further options, in the background.
+sub start_load
+{
+	my ($node, $script, @options) = @_;
+	my %load = (out => '', err => '');
+	my $file = PostgreSQL::Test::Utils::tempdir() . '/load.sql';
+	PostgreSQL::Test::Utils::append_to_file($file, $script);
+	$load{run} = IPC::Run::start([ 'pgbench', '--no-vacuum', "--file=$file", @options, $node->connstr('postgres') ],
+		'>', \$load{out}, '2>', \$load{err});
+	return \%load;
+}
+
+# Ends it, unless it has ended by itself. Result: what it had to complain about.
+sub end_load
+{
+	my ($load) = @_;
+	$load->{run}->signal('TERM') if $load->{run}->pumpable;
+	$load->{run}->finish;
+	return $load->{err};
+}
+
+1;
