@@ -18,6 +18,7 @@ int least = level_local;
 struct Done {
   bool changed;
   bool durable;
+  bool awaited; // its commit waits for a standby
   bool only_releases;
   XLogRecPtr release_end; // where the last release's log ended
 } done;
@@ -49,12 +50,24 @@ void before_commit() {
                                 "gatepost.durability_floor asks for a standby.")));
     if (synchronous_commit < SYNCHRONOUS_COMMIT_REMOTE_FLUSH)
       set_for_this_commit("on");
+    done.awaited = true;
     return;
   }
   // Inside a block other extensions may log work of their own after this comparison.
   if (done.only_releases && !IsTransactionBlock() && XactLastRecEnd == done.release_end &&
       synchronous_commit > SYNCHRONOUS_COMMIT_OFF && !mutant("releases_flushed"))
     set_for_this_commit("off");
+}
+
+// The configuration can lose its synchronous standbys between the look above and the wait, or during the wait; the
+// server then lets the commit go without a word. Runs after the wait; nothing here may fail.
+void warn_unless_on_standby() {
+  LWLockAcquire(SyncRepLock, LW_SHARED);
+  const XLogRecPtr confirmed = WalSndCtl->lsn[SYNC_REP_WAIT_FLUSH];
+  LWLockRelease(SyncRepLock);
+  if (confirmed < XactLastCommitEnd && !mutant("unawaited_unsaid"))
+    ereport(WARNING, (errmsg("the lease is on this server's disk, but no synchronous standby is known to have it"),
+                      errdetail("The commit did not wait for a standby, or its wait was ended.")));
 }
 
 void on_transaction(XactEvent event, void *) {
@@ -69,6 +82,10 @@ void on_transaction(XactEvent event, void *) {
                       errmsg("cannot PREPARE a transaction that has changed a lease")));
     break;
   case XACT_EVENT_COMMIT:
+    if (done.awaited)
+      warn_unless_on_standby();
+    done = {};
+    break;
   case XACT_EVENT_ABORT:
   case XACT_EVENT_PREPARE:
     done = {};

@@ -56,6 +56,7 @@ extern "C" {
 #include "nodes/makefuncs.h"
 #include "pgstat.h"
 #include "replication/syncrep.h"
+#include "replication/walsender_private.h"
 #include "storage/bufmgr.h"
 #include "storage/bufpage.h"
 #include "storage/latch.h"
