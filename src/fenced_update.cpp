@@ -74,7 +74,8 @@ Fence returned_fence() {
 bool run(SPIPlanPtr plan, const Parameters &parameters, bool read_only, int expected, Fence *fence) {
   const int code = SPI_execute_plan(plan, parameters.values, nullptr, read_only, 0);
   if (code != expected)
-    elog(ERROR, "a fenced statement failed: %s", SPI_result_code_string(code));
+    ereport(ERROR, (errcode(ERRCODE_TRIGGERED_ACTION_EXCEPTION),
+                    errmsg("a rule replaced the update: the server answered %s", SPI_result_code_string(code))));
   if (SPI_processed == 0)
     return false;
   *fence = returned_fence();

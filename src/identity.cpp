@@ -88,7 +88,7 @@ int64 loaded_floor() {
   for (HeapTuple tuple = systable_getnext(scan); HeapTupleIsValid(tuple); tuple = systable_getnext(scan)) {
     bool isnull;
     const int64 token = DatumGetInt64(heap_getattr(tuple, 1, RelationGetDescr(rel), &isnull));
-    if (!isnull && token <= max_token && generation_of(token) < max_generation)
+    if (!isnull && generation_of(token) <= max_raised_generation)
       highest = Max(highest, token);
   }
   systable_endscan(scan);
@@ -135,6 +135,13 @@ int64 next_first_token(const IdentityData &stored, const IdentityData &current, 
   return token_of(generation, counter, random_nonce());
 }
 
+Oid sequence_owner(Oid sequence) {
+  Relation rel = relation_open(sequence, NoLock);
+  const Oid owner = rel->rd_rel->relowner;
+  relation_close(rel, NoLock);
+  return owner;
+}
+
 void set_sequence(Oid sequence, int64 value) {
   DirectFunctionCall3(setval3_oid, ObjectIdGetDatum(sequence), Int64GetDatum(value), BoolGetDatum(true));
   XLogFlush(XactLastRecEnd);
@@ -155,7 +162,7 @@ int64 raise(bool always, int64 above) {
     Oid role;
     int context;
     GetUserIdAndSecContext(&role, &context);
-    SetUserIdAndSecContext(rel->rd_rel->relowner, context | SECURITY_LOCAL_USERID_CHANGE);
+    SetUserIdAndSecContext(sequence_owner(sequence), context | SECURITY_LOCAL_USERID_CHANGE);
     set_sequence(sequence, next_first_token(stored, current, above));
     at(Point::raise_set);
     SetUserIdAndSecContext(role, context);

@@ -90,6 +90,16 @@ bool write_grant(const Slots &slots, const AcquireRequest &request, HeapTuple ol
   return old == nullptr ? insert_slot(slots, data, texts) : replace_slot(slots, old, data, texts);
 }
 
+// A token above the row's. Where the sequence has fallen below it (RESTART, setval, a tool that lost its value) the
+// generation is raised first; that may wait inside the mutex, within bounds.
+int64 draw_above(Oid sequence, HeapTuple row) {
+  const int64 token = draw_token(sequence);
+  if (row == nullptr || token > slot_data(row)->token || mutant("fallen_sequence_believed"))
+    return token;
+  raise_generation(slot_data(row)->token);
+  return draw_token(sequence);
+}
+
 // The look and the grant under the mutex. Result: the token, 0 when busy.
 int64 grant(const Slots &slots, Oid sequence, const AcquireRequest &request, const Look &first, uint64 key,
             bool *written) {
@@ -112,7 +122,7 @@ int64 grant(const Slots &slots, Oid sequence, const AcquireRequest &request, con
   if (mutant("tag_probed"))
     holder_release(key);
   at(Point::acquire_tagged);
-  const int64 token = draw_token(sequence);
+  const int64 token = draw_above(sequence, found.row);
   *written = write_grant(slots, request, found.row, token);
   at(Point::acquire_written);
   if (!mutant("tag_probed"))
@@ -294,7 +304,7 @@ int64 break_lease(LeaseName name, int64 token, const char *reason) {
     // acquire waits for the use.
     const bool tagged = holder_try(key);
     if (tagged)
-      data.token = draw_token(sequence);
+      data.token = draw_above(sequence, found.row);
     if (!update_slot(slots, found.row, data))
       refuse_in_flight(name);
     if (tagged)

@@ -151,29 +151,26 @@ bool lock_known(Known known, LOCKMODE mode, int64 patience_us, Oid *oid) {
   }
 }
 
-// A reader needs the primary key only, a writer all indexes. Result: those that are locked, NIL when one was not to be
-// had in time.
-List *lock_indexes(Relation rel, LOCKMODE mode, int64 patience_us) {
-  List *indexes = mode == AccessShareLock ? list_make1_oid(pg::primary_key_index(rel)) : RelationGetIndexList(rel);
-  for (int i = 0; i < list_length(indexes); i++) {
-    if (relation_lock_within(list_nth_oid(indexes, i), mode, patience_us))
+// Locks them all. Result: false, and none is locked, when one was not to be had in time.
+bool lock_all(List *relations, LOCKMODE mode, int64 patience_us) {
+  for (int i = 0; i < list_length(relations); i++) {
+    if (relation_lock_within(list_nth_oid(relations, i), mode, patience_us))
       continue;
     while (--i >= 0)
-      UnlockRelationOid(list_nth_oid(indexes, i), mode);
-    return NIL;
+      UnlockRelationOid(list_nth_oid(relations, i), mode);
+    return false;
   }
-  return indexes;
+  return true;
 }
 
-void unlock_indexes(Slots *slots) {
+void unlock_all(List *relations, LOCKMODE mode) {
   ListCell *cell;
-  foreach (cell, slots->indexes)
-    UnlockRelationOid(lfirst_oid(cell), slots->mode);
-  list_free(slots->indexes);
+  foreach (cell, relations)
+    UnlockRelationOid(lfirst_oid(cell), mode);
 }
 
-// The toast table and its index are locked in the mode that storing and dropping long values takes.
-bool lock_toast(Relation rel, int64 patience_us) {
+// Locks the toast table and its indexes, which storing and dropping long values opens, and adds them to the list.
+bool lock_toast(Relation rel, List **locked, int64 patience_us) {
   const Oid toast = rel->rd_rel->reltoastrelid;
   if (!OidIsValid(toast))
     return true;
@@ -182,11 +179,12 @@ bool lock_toast(Relation rel, int64 patience_us) {
   Relation toast_rel = table_open(toast, NoLock);
   List *indexes = RelationGetIndexList(toast_rel);
   table_close(toast_rel, NoLock);
-  bool locked = true;
-  ListCell *cell;
-  foreach (cell, indexes)
-    locked = locked && relation_lock_within(lfirst_oid(cell), RowExclusiveLock, patience_us);
-  return locked;
+  if (!lock_all(indexes, RowExclusiveLock, patience_us)) {
+    UnlockRelationOid(toast, RowExclusiveLock);
+    return false;
+  }
+  *locked = list_concat(lappend_oid(*locked, toast), indexes);
+  return true;
 }
 
 } // namespace
@@ -204,16 +202,19 @@ bool try_open_slots(Slots *slots, LOCKMODE mode, bool toast, int64 patience_us) 
     }
     remembered[slots_known].verified = true;
   }
-  List *indexes = lock_indexes(rel, mode, patience_us);
-  if (indexes == NIL) {
+  // A reader needs the primary key only, a writer all indexes.
+  List *locked = mode == AccessShareLock ? list_make1_oid(pg::primary_key_index(rel)) : RelationGetIndexList(rel);
+  if (!lock_all(locked, mode, patience_us)) {
     table_close(rel, mode);
     return false;
   }
-  *slots = {rel, pg::primary_key_index(rel), indexes, mode, toast};
-  if (!toast || lock_toast(rel, patience_us))
-    return true;
-  close_slots(slots);
-  return false;
+  if (toast && !lock_toast(rel, &locked, patience_us)) {
+    unlock_all(locked, mode);
+    table_close(rel, mode);
+    return false;
+  }
+  *slots = {rel, pg::primary_key_index(rel), locked, mode};
+  return true;
 }
 
 void open_slots(Slots *slots, LOCKMODE mode, bool toast, int64 patience_us) {
@@ -222,12 +223,12 @@ void open_slots(Slots *slots, LOCKMODE mode, bool toast, int64 patience_us) {
 }
 
 void close_slots(Slots *slots) {
-  unlock_indexes(slots);
+  unlock_all(slots->locked, slots->mode);
   table_close(slots->heap, slots->mode);
 }
 
 void close_slots_written(Slots *slots) {
-  unlock_indexes(slots);
+  unlock_all(slots->locked, slots->mode);
   table_close(slots->heap, NoLock);
 }
 
@@ -266,6 +267,8 @@ Relation open_identity(LOCKMODE mode) {
 }
 
 void close_identity(Relation identity, LOCKMODE mode) { table_close(identity, mode); }
+
+bool is_floor(Oid relation) { return relation == oid_of(floor_known); }
 
 Relation open_floor() {
   Oid oid;

@@ -13,12 +13,12 @@ inline constexpr int64 short_patience_us = 200 * 1000;
 struct Slots {
   Relation heap;
   Oid primary_key;
-  List *indexes; // those that are locked; a REINDEX CONCURRENTLY may add one meanwhile
+  List *locked; // indexes and, for long values, the toast table; a REINDEX CONCURRENTLY may add an index meanwhile
   LOCKMODE mode;
-  bool toast; // the toast table is locked too: the call may store or drop a long value
 };
 
-// Opens lease_slots. Result: false when the locks were not to be had in time.
+// Opens lease_slots; toast: its toast table too, since the call may store or drop a long value. Result: false when the
+// locks were not to be had in time.
 bool try_open_slots(Slots *slots, LOCKMODE mode, bool toast, int64 patience_us);
 
 // The same, raising 55P03.
@@ -41,6 +41,9 @@ void close_sequence(Relation sequence);
 // Opens identity for a look or an in-place write. Close with close_identity.
 Relation open_identity(LOCKMODE mode);
 void close_identity(Relation identity, LOCKMODE mode);
+
+// Whether the relation is floor.
+bool is_floor(Oid relation);
 
 // Opens floor for a look. Close with close_floor.
 Relation open_floor();

@@ -28,10 +28,13 @@ GATEPOST_FUNCTION(token_raise_generation) {
   require_changing("token_raise_generation()");
   require_administrator("token_raise_generation()");
   const int64 above = PG_ARGISNULL(0) ? 0 : token_argument(fcinfo, 0, "above");
-  if (generation_of(above) >= max_generation)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("above %lld is of generation %lld, the last there is", static_cast<long long>(above),
-                           static_cast<long long>(generation_of(above)))));
+  if (generation_of(above) > max_raised_generation)
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+             errmsg("above %lld is of generation %lld, at most %lld can be raised above", static_cast<long long>(above),
+                    static_cast<long long>(generation_of(above)), static_cast<long long>(max_raised_generation)),
+             errdetail("The generations after it, up to %lld, are kept for later raises.",
+                       static_cast<long long>(max_generation))));
   PG_RETURN_INT32(static_cast<int32>(raise_generation(above)));
 }
 
@@ -40,14 +43,19 @@ GATEPOST_FUNCTION(library_version) { PG_RETURN_TEXT_P(cstring_to_text(GATEPOST_V
 // BEFORE INSERT on floor: a dump carries the highest token as its one row, and loading it raises the generation above
 // it instead of storing anything.
 GATEPOST_FUNCTION(floor_loaded) {
-  if (!CALLED_AS_TRIGGER(fcinfo))
-    ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED), errmsg("not called as a trigger")));
   const auto *trigger = reinterpret_cast<TriggerData *>(fcinfo->context);
+  // On any other table it would give whoever may create a trigger the right to raise.
+  if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_BEFORE(trigger->tg_event) ||
+      !TRIGGER_FIRED_BY_INSERT(trigger->tg_event) || !TRIGGER_FIRED_FOR_ROW(trigger->tg_event) ||
+      (!is_floor(RelationGetRelid(trigger->tg_relation)) && !mutant("floor_anywhere")))
+    ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+                    errmsg("floor_loaded() is for inserts into gatepost.floor only")));
   bool isnull;
   const int64 token =
       DatumGetInt64(heap_getattr(trigger->tg_trigtuple, 1, RelationGetDescr(trigger->tg_relation), &isnull));
-  if (isnull || token < 1 || token > max_token || generation_of(token) >= max_generation)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("token is not a token")));
+  if (isnull || token < 1 || generation_of(token) > max_raised_generation)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("token %lld of gatepost.floor is out of range", static_cast<long long>(token))));
   if (!mutant("floor_ignored"))
     raise_generation(token);
   return PointerGetDatum(nullptr);

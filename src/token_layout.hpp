@@ -16,6 +16,8 @@ inline constexpr int generation_bits = 19;
 
 inline constexpr int64_t token_step = int64_t{1} << nonce_bits;
 inline constexpr int64_t max_generation = (int64_t{1} << generation_bits) - 1;
+// One wild number must not leave a database without generations to raise to.
+inline constexpr int64_t max_raised_generation = max_generation - 10000;
 inline constexpr int64_t max_counter = (int64_t{1} << counter_bits) - 1;
 inline constexpr int64_t max_token = (int64_t{1} << (generation_bits + counter_bits + nonce_bits)) - 1;
 

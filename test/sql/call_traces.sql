@@ -75,3 +75,9 @@ SELECT gatepost.lease_renew('trace/a', :a), gatepost.lease_release('trace/a', :a
 
 SELECT count(gatepost.lease_break(name)) FROM gatepost.leases WHERE name LIKE 'trace/%' AND state = 'held';
 SELECT gatepost.lease_purge('0', 'trace/');
+
+-- a purge that finds nothing keeps no lock, not on the toast table either
+BEGIN;
+SELECT gatepost.lease_purge('0', 'trace/none at all');
+SELECT relation::regclass, mode FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'relation' AND relation::regclass::text LIKE '%toast%';
+COMMIT;

@@ -38,3 +38,28 @@ SELECT gatepost.token_draw() AS newest \gset
 SELECT 'SELECT count(*), bool_and(token = $1) AS newest FROM (SELECT token FROM ONLY gatepost.floor ' || extcondition[1] || ') AS f'
        AS dump FROM pg_extension WHERE extname = 'gatepost' \gset
 SELECT pg_temp.ask(:'dump') AS rows, pg_temp.ask(replace(:'dump', 'count(*), ', ''), :newest) AS newest;
+
+-- the trigger is for floor only: elsewhere it would let whoever may create a trigger raise the generation
+CREATE TABLE pg_temp.floor (token bigint);
+CREATE TRIGGER floor_loaded BEFORE INSERT ON pg_temp.floor FOR EACH ROW EXECUTE FUNCTION gatepost.floor_loaded();
+SELECT pg_temp.ask('INSERT INTO pg_temp.floor VALUES (400000::bigint << 34)');
+CREATE TABLE pg_temp.by_statement (a int);
+CREATE TRIGGER floor_loaded BEFORE INSERT ON pg_temp.by_statement FOR EACH STATEMENT EXECUTE FUNCTION gatepost.floor_loaded();
+SELECT pg_temp.ask('INSERT INTO pg_temp.by_statement VALUES (1)');
+CREATE TABLE pg_temp.no_column ();
+CREATE TRIGGER floor_loaded AFTER DELETE ON pg_temp.no_column FOR EACH ROW EXECUTE FUNCTION gatepost.floor_loaded();
+INSERT INTO pg_temp.no_column DEFAULT VALUES;
+SELECT pg_temp.ask('DELETE FROM pg_temp.no_column');
+-- generations are left to raise to
+SELECT pg_temp.ask('INSERT INTO gatepost.floor VALUES (514288::bigint << 34)');
+SELECT gatepost.token_generation() < 400000 AS not_raised;
+
+-- a sequence that has lost its value: the next token of a name is still above its last one
+SELECT gatepost.lease_acquire('floor/fallen', '1 min') AS before \gset
+SELECT gatepost.lease_release('floor/fallen', :before);
+ALTER SEQUENCE gatepost.token_sequence RESTART;
+SELECT gatepost.lease_acquire('floor/fallen', '1 min') AS after \gset
+SELECT :after > :before AS above;
+SELECT setval('gatepost.token_sequence', 1) AS lost \g /dev/null
+SELECT gatepost.lease_break('floor/fallen') > :after AS above;
+SELECT gatepost.lease_purge('0', 'floor/') AS purged;

@@ -18,14 +18,17 @@ wal_writer_flush_after = 100MB
 checkpoint_timeout = 1h
 ));
 
-# A backend's figures arrive at the latest when it leaves, so each run is a session of its own.
+# What a session writes and takes. A backend's figures arrive at the latest when it leaves.
 sub figures
 {
 	my ($sql) = @_;
 	my $count = q(SELECT wal_sync, pg_snapshot_xmax(pg_current_snapshot()) FROM pg_stat_wal);
 	my ($syncs, $xid) = split /\|/, query($node, $count);
-	query($node, $sql);
-	$node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'client backend'");
+	my $session = session($node);
+	my $pid = session_query($session, 'SELECT pg_backend_pid()');
+	session_query($session, $sql);
+	$session->quit;
+	$node->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE pid = $pid") or die 'still there';
 	my ($syncs_after, $xid_after) = split /\|/, query($node, $count);
 	return ($syncs_after - $syncs, $xid_after - $xid);
 }

@@ -38,7 +38,7 @@ my $figures = q(
 	SELECT pg_stat_get_tuples_updated(oid), pg_stat_get_tuples_hot_updated(oid), pg_relation_size(oid)
 	FROM pg_class WHERE oid = 'gatepost.lease_slots'::regclass);
 my ($updates, $hot) = split /\|/, query($node, $figures);
-query($node, 'CALL renew_all(200)');
+query($node, 'CALL renew_all(200); SELECT pg_stat_force_next_flush()');
 my ($updates_after, $hot_after, $size) = split /\|/, query($node, $figures);
 $updates = $updates_after - $updates;
 $hot = $hot_after - $hot;
