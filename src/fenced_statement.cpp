@@ -24,6 +24,7 @@ void append_parameter(StringInfo text, int number) {
 // One member of a document, with the column it names.
 struct Member {
   Form_pg_attribute column;
+  int32 typmod; // what is stored is made to fit its column; a key is compared as it is
   JsonbValue value;
 };
 
@@ -33,8 +34,12 @@ struct Members {
 };
 
 [[noreturn]] void refuse_column(Relation rel, const char *column) {
+  // What was asked for may be of any length.
+  constexpr int most = 128;
+  const int size = static_cast<int>(strlen(column));
   ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
-                  errmsg("column \"%s\" of relation \"%s\" does not exist", column, RelationGetRelationName(rel))));
+                  errmsg("column \"%.*s%s\" of relation \"%s\" does not exist", pg_mbcliplen(column, size, most),
+                         column, size > most ? "..." : "", RelationGetRelationName(rel))));
 }
 
 Form_pg_attribute column_named(Relation rel, const char *name) {
@@ -47,7 +52,7 @@ Form_pg_attribute column_named(Relation rel, const char *name) {
   refuse_column(rel, name);
 }
 
-Members members_of(Jsonb *document, Relation rel) {
+Members members_of(Jsonb *document, Relation rel, bool stored) {
   Members members{0, static_cast<Member *>(palloc(sizeof(Member) * (JB_ROOT_COUNT(document) + 1)))};
   JsonbIterator *iterator = JsonbIteratorInit(&document->root);
   JsonbValue value;
@@ -56,8 +61,10 @@ Members members_of(Jsonb *document, Relation rel) {
        token = JsonbIteratorNext(&iterator, &value, true)) {
     if (token == WJB_KEY)
       name = pnstrdup(value.val.string.val, value.val.string.len);
-    else if (token == WJB_VALUE)
-      members.list[members.count++] = {column_named(rel, name), value};
+    else if (token == WJB_VALUE) {
+      const Form_pg_attribute column = column_named(rel, name);
+      members.list[members.count++] = {column, stored ? column->atttypmod : -1, value};
+    }
   }
   return members;
 }
@@ -100,8 +107,7 @@ Datum input_value(const Member &member) {
   Oid input;
   Oid parameter;
   getTypeInputInfo(member.column->atttypid, &input, &parameter);
-  return OidInputFunctionCall(input, input_text(member.value, member.column->atttypid), parameter,
-                              member.column->atttypmod);
+  return OidInputFunctionCall(input, input_text(member.value, member.column->atttypid), parameter, member.typmod);
 }
 
 // Appends the value of a member as an expression: NULL, a parameter of the column's type, or a conversion from the
@@ -121,7 +127,7 @@ void append_value(StringInfo text, const Member &member, Parameters *parameters,
   const char *column = quote_identifier(NameStr(member.column->attname));
   appendStringInfo(text, "(SELECT r.%s FROM pg_catalog.jsonb_to_record($%d) AS r(%s %s))", column, *document_parameter,
                    column,
-                   format_type_extended(member.column->atttypid, member.column->atttypmod,
+                   format_type_extended(member.column->atttypid, member.typmod,
                                         FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY));
 }
 
@@ -214,8 +220,8 @@ void refuse_null_key(const Members &key) {
 FencedStatement build_statement(const FencedUpdate &update, Relation rel) {
   check_target(rel);
   check_fence_column(update, rel);
-  const Members key = members_of(update.key, rel);
-  const Members changes = members_of(update.changes, rel);
+  const Members key = members_of(update.key, rel, false);
+  const Members changes = members_of(update.changes, rel, true);
   refuse_fence_in(key, "key", update.fence_column);
   refuse_fence_in(changes, "changes", update.fence_column);
   refuse_null_key(key);

@@ -19,6 +19,26 @@ uint64 hash64(std::string_view bytes) {
   return key;
 }
 
+namespace {
+
+// The UTF-8 form of a name. Bytes that have none are taken as they are: names are any bytes that the database takes.
+std::string_view utf8_of(std::string_view bytes) {
+  const int encoding = GetDatabaseEncoding();
+  if (encoding == PG_UTF8 || encoding == PG_SQL_ASCII)
+    return bytes;
+  const Oid conversion = FindDefaultConversionProc(encoding, PG_UTF8);
+  if (!OidIsValid(conversion))
+    return bytes;
+  const int size = static_cast<int>(bytes.size());
+  const int room = size * MAX_CONVERSION_GROWTH + 1;
+  auto *source = reinterpret_cast<unsigned char *>(pnstrdup(bytes.data(), size));
+  auto *target = static_cast<unsigned char *>(palloc(room));
+  const int converted = pg_do_encoding_conversion_buf(conversion, encoding, PG_UTF8, source, size, target, room, true);
+  return converted == size ? std::string_view(reinterpret_cast<char *>(target)) : bytes;
+}
+
+} // namespace
+
 uint64 key_of(LeaseName name) {
   // Most calls are about the name of the call before: a release after its acquire, a renewal after the last one.
   static char last_name[64];
@@ -27,9 +47,7 @@ uint64 key_of(LeaseName name) {
   const auto bytes = name.bytes();
   if (bytes == std::string_view(last_name, last_size))
     return last_key;
-  // Returns its argument where nothing needs converting.
-  const char *utf8 = pg_server_to_any(bytes.data(), static_cast<int>(bytes.size()), PG_UTF8);
-  const uint64 key = hash64(utf8 == bytes.data() ? bytes : std::string_view(utf8));
+  const uint64 key = hash64(utf8_of(bytes));
   if (bytes.size() <= sizeof last_name) {
     memcpy(last_name, bytes.data(), bytes.size());
     last_size = bytes.size();

@@ -68,11 +68,17 @@ int64 purge_leases(int64 older_than, text *prefix) {
   open_slots(&slots, RowExclusiveLock, true, short_patience_us);
   int64 purged = 0;
   List *names = candidates(slots, older_than, prefix);
+  // A purge of a million names must not keep what it looked at.
+  MemoryContext each = AllocSetContextCreate(CurrentMemoryContext, "gatepost purge", ALLOCSET_DEFAULT_SIZES);
   ListCell *cell;
   foreach (cell, names) {
     CHECK_FOR_INTERRUPTS();
+    const MemoryContext outer = MemoryContextSwitchTo(each);
     purged += purge(slots, LeaseName{static_cast<text *>(lfirst(cell))}, older_than);
+    MemoryContextSwitchTo(outer);
+    MemoryContextReset(each);
   }
+  MemoryContextDelete(each);
   if (purged == 0) {
     close_slots(&slots);
     return 0;

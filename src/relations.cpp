@@ -73,6 +73,12 @@ void verify_columns(Relation rel, const char *name, const Column *columns, int c
     refuse_layout(name, "It is not logged.");
 }
 
+// Rows are looked up by bytes, in an index of that order.
+void verify_collation(Relation rel) {
+  if (TupleDescAttr(RelationGetDescr(rel), slot_name - 1)->attcollation != C_COLLATION_OID)
+    refuse_layout("lease_slots", "Column name is not of collation \"C\".");
+}
+
 bool on_primary_key_columns(const Form_pg_index form) {
   return form->indnkeyatts == 2 && form->indkey.values[0] == slot_name && form->indkey.values[1] == slot_slot;
 }
@@ -90,6 +96,8 @@ const char *unfit(Relation index) {
     return "is partial";
   if (form->indisexclusion)
     return "is of an exclusion constraint";
+  if (on_primary_key_columns(form) && index->rd_indcollation[0] != C_COLLATION_OID)
+    return "is not of collation \"C\"";
   if (form->indisunique && !on_primary_key_columns(form))
     return "is unique on other columns than the primary key";
   for (int i = 0; i < form->indnatts; i++)
@@ -196,6 +204,7 @@ bool try_open_slots(Slots *slots, LOCKMODE mode, bool toast, int64 patience_us) 
   Relation rel = table_open(oid, NoLock);
   if (!remembered[slots_known].verified && !mutant("layout_unverified")) {
     verify_columns(rel, "lease_slots", slot_columns, slot_column_count);
+    verify_collation(rel);
     if (!verify_indexes(rel, patience_us)) {
       table_close(rel, mode);
       return false;

@@ -44,6 +44,7 @@ GATEPOST_FUNCTION(lease_release) {
 }
 
 GATEPOST_FUNCTION(lease_status) {
+  PreventCommandIfParallelMode("lease_status()");
   const LeaseName name = name_argument(fcinfo, 0);
   PG_RETURN_TEXT_P(cstring_to_text(lease_status(name, token_argument(fcinfo, 1, "token"))));
 }

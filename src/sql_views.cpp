@@ -105,6 +105,7 @@ void scan_serializable(const Output &output) {
 } // namespace
 
 GATEPOST_FUNCTION(lease_rows) {
+  PreventCommandIfParallelMode("lease_rows()");
   InitMaterializedSRF(fcinfo, 0);
   Slots slots;
   open_slots(&slots, AccessShareLock, false, short_patience_us);

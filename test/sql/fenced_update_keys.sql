@@ -111,3 +111,14 @@ DROP TABLE keys_composite, keys_many, keys_invalid, keys_types, keys_more, keys_
 DROP TYPE keys_mood, keys_pair, keys_code;
 SET client_min_messages = warning;
 DROP SCHEMA keys_hostile CASCADE;
+
+-- a key is compared as it is, not made to fit its column first
+CREATE TABLE keys_rounded (id numeric(5,1) PRIMARY KEY, at timestamp(0) UNIQUE, v text, fence bigint);
+INSERT INTO keys_rounded VALUES (1.3, '2026-01-02 03:04:05', 'old');
+SELECT gatepost.token_draw() AS rounded \gset
+SELECT gatepost.fenced_update('keys_rounded', '{"id": 1.25}', '{"v": "new"}', :rounded) AS by_number,
+       gatepost.fenced_update('keys_rounded', '{"at": "2026-01-02 03:04:05.2"}', '{"v": "new"}', :rounded) AS by_time;
+TABLE keys_rounded;
+SELECT gatepost.fenced_update('keys_rounded', '{"id": 1.3}', '{"id": 1.25}', :rounded) AS stored_to_fit;
+SELECT id FROM keys_rounded;
+DROP TABLE keys_rounded;

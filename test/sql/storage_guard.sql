@@ -135,3 +135,11 @@ SELECT gatepost.lease_status('guard/a', :a), pg_temp.locks_left();
 
 SELECT count(gatepost.lease_break(name)) FROM gatepost.leases WHERE name LIKE 'guard/%' AND state = 'held';
 SELECT gatepost.lease_purge('0', 'guard/') > 0;
+
+-- rows are looked up by bytes, so in no other collation
+BEGIN;
+ALTER TABLE gatepost.lease_slots ALTER COLUMN name TYPE text COLLATE "POSIX";
+SELECT pg_temp.ask('SELECT gatepost.lease_acquire(''guard/collation'', ''1 min'')');
+ROLLBACK;
+SELECT gatepost.lease_acquire('guard/collation', '1 min') > 0 AS undone;
+SELECT count(gatepost.lease_break(name)) FROM gatepost.leases WHERE name = 'guard/collation' AND state = 'held';
