@@ -72,7 +72,7 @@ show() { # MICROSECONDS WHO EVENT TOKEN DETAIL SQLSTATE MESSAGE
 # play fenced|unfenced    the row is in FINAL_ITEMS and FINAL_WRITER afterwards
 play() {
   fence=$1
-  local event part text='' at wake_at=0 who message
+  local event at wake_at=0 who message
   pid=() status=() token=() answer=() released=()
   zero=0
   query "TRUNCATE stock"
@@ -80,10 +80,9 @@ play() {
   exec 3<>"$events"
   start_worker "worker 1" 1 0
   while true; do
-    part=''
-    if IFS= read -r -t 0.01 -u 3 part; then
-      IFS=$'\t' read -ra event <<<"$text$part"
-      text=''
+    # Workers write whole lines, and a read with a limit can lose the end of one: so it is asked for first.
+    if read -r -t 0 -u 3; then
+      IFS=$'\t' read -ra event -u 3
       case "${event[1]}/${event[2]}" in
       "worker 1/granted")
         zero=${event[0]}
@@ -99,16 +98,15 @@ play() {
       [ "${event[1]}/${event[2]}" != "worker 1/read" ] || line "$at" demo "stops worker 1 for $pause s (SIGSTOP)"
       continue
     fi
-    # A line may arrive in pieces.
-    text+=$part
     if [ $wake_at -gt 0 ] && [ "${EPOCHREALTIME/./}" -ge $wake_at ]; then
       kill -CONT "${pid["worker 1"]}" 2>/dev/null || true
       at_ms "${EPOCHREALTIME/./}"
       line "$at" demo "lets worker 1 go on (SIGCONT)"
       wake_at=0
-    elif [ -z "$text" ] && ! alive "worker 1" && ! alive "worker 2"; then
+    elif ! alive "worker 1" && ! alive "worker 2"; then
       break
     fi
+    read -r -t 0.01 -u 4 || true
   done
   exec 3>&-
 
@@ -147,7 +145,9 @@ verdict() { # COLOUR WORD TEXT...
 }
 
 events=$PGHOST/events errors=$PGHOST/errors
-mkfifo "$events"
+mkfifo "$events" "$events.none"
+# Nobody writes here: a nap without a process.
+exec 4<>"$events.none"
 mkdir "$errors"
 query "CREATE EXTENSION gatepost"
 query "CREATE TABLE stock (id bigint PRIMARY KEY, items integer NOT NULL, written_by text NOT NULL, fence bigint)"

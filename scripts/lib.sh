@@ -43,13 +43,14 @@ lock_builds() {
   flock 9
 }
 
-# Servers refuse to run as root. setpriv stays no process of its own, so signals go where they are sent.
+# Servers refuse to run as root. setpriv stays no process of its own, so signals go where they are sent. That user may
+# not be allowed where the script was started.
 as_server() {
   if [ "$(id -u)" -eq 0 ]; then
     setpriv --reuid "$SERVER_USER" --regid "$(id -g "$SERVER_USER")" --clear-groups --inh-caps=-all \
-      env HOME="$WORK" TMPDIR="$WORK/tmp" "$@"
+      env -C / HOME="$WORK" TMPDIR="$WORK/tmp" "$@"
   else
-    env TMPDIR="$WORK/tmp" "$@"
+    env -C / TMPDIR="$WORK/tmp" "$@"
   fi
 }
 

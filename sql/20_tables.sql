@@ -20,7 +20,8 @@ CREATE TABLE gatepost.lease_slots (
     client_addr pg_catalog.inet,
     metadata    pg_catalog.jsonb,
     PRIMARY KEY (name, slot)
-) WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
+-- Truncation by VACUUM gives way to those who queue for its lock, and calls do not queue.
+) WITH (fillfactor = 60, vacuum_truncate = false, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
 -- A renewal moves these columns nowhere; names up to 1,024 bytes stay in the row.
 ALTER TABLE gatepost.lease_slots ALTER COLUMN name SET STORAGE PLAIN;
 

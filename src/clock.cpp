@@ -4,7 +4,6 @@
 #include "mutant.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,8 +14,8 @@
 namespace gatepost {
 namespace {
 
-// Reads a small file into a buffer and ends it at the first newline. Result: its length, -1 when it cannot be read.
-int read_line(const char *path, char *buffer, int size) {
+// Reads a small file into a buffer, as a C string. Result: its length, -1 when it cannot be read.
+int read_small(const char *path, char *buffer, int size) {
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0)
     return -1;
@@ -25,8 +24,7 @@ int read_line(const char *path, char *buffer, int size) {
   if (length < 0)
     return -1;
   buffer[length] = '\0';
-  buffer[strcspn(buffer, "\n")] = '\0';
-  return static_cast<int>(strlen(buffer));
+  return static_cast<int>(length);
 }
 
 int64 clock_us(clockid_t clock) {
@@ -40,7 +38,7 @@ int64 clock_us(clockid_t clock) {
 // The test build takes its clocks from files in the data directory when they are there.
 bool from_file(const char *path, int64 *value) {
   char line[64];
-  if (read_line(path, line, sizeof line) <= 0)
+  if (read_small(path, line, sizeof line) <= 0)
     return false;
   *value = strtoll(line, nullptr, 10);
   return true;
@@ -50,12 +48,14 @@ bool from_file(const char *path, int64 *value) {
 } // namespace
 
 int64 boottime_us() {
+  if (mutant("wall_clock_deadlines"))
+    return wallclock_us();
 #ifdef GATEPOST_TEST
   int64 value;
   if (from_file("gatepost_test_boottime", &value))
     return value;
 #endif
-  return clock_us(mutant("wall_clock_deadlines") ? CLOCK_REALTIME : CLOCK_BOOTTIME);
+  return clock_us(CLOCK_BOOTTIME);
 }
 
 int64 monotonic_us() { return clock_us(CLOCK_MONOTONIC); }
@@ -70,21 +70,21 @@ int64 wallclock_us() {
 }
 
 int64 boot_fingerprint() {
-  char id[128];
+  char id[256];
 #ifdef GATEPOST_TEST
-  if (read_line("gatepost_test_boot_id", id, sizeof id) > 0)
+  if (read_small("gatepost_test_boot_id", id, sizeof id) > 0)
     return static_cast<int64>(hash64(id) | 1);
 #endif
   // Neither can change while this process lives.
   static int64 fingerprint;
   if (fingerprint != 0)
     return fingerprint;
-  const int length = read_line("/proc/sys/kernel/random/boot_id", id, 64);
+  const int length = read_small("/proc/sys/kernel/random/boot_id", id, 64);
   if (length <= 0)
     ereport(ERROR, (errcode(ERRCODE_SYSTEM_ERROR), errmsg("could not read the boot id: %m")));
-  struct stat space;
-  const unsigned long inode = stat("/proc/self/ns/time", &space) == 0 ? space.st_ino : 0;
-  pg_snprintf(id + length, sizeof id - length, "/%lu", inode);
+  // What moves the clock is the offset of the time namespace; the number of a namespace that has ended is given again.
+  if (read_small("/proc/self/timens_offsets", id + length, static_cast<int>(sizeof id) - length) < 0)
+    id[length] = '\0';
   fingerprint = static_cast<int64>(hash64(id) | 1);
   return fingerprint;
 }

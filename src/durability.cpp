@@ -3,6 +3,8 @@
 #include "errors.hpp"
 #include "mutant.hpp"
 
+#include <initializer_list>
+
 namespace gatepost {
 namespace {
 
@@ -14,10 +16,34 @@ constexpr config_enum_entry levels[] = {
 int asked = level_local;
 int least = level_local;
 
+// At which nesting levels of the transaction something was done: a subtransaction hands it to its parent or takes it
+// along when it rolls back. One bit a level; what is deeper than the last one stays.
+class Levels {
+public:
+  void note() { bits |= bit(); }
+  void commit_sub() {
+    if ((bits & bit()) != 0 && level() < deepest)
+      bits = (bits & ~bit()) | bit() >> 1;
+  }
+  void abort_sub() {
+    if (level() < deepest)
+      bits &= ~bit();
+  }
+  explicit operator bool() const { return bits != 0; }
+
+private:
+  static constexpr int deepest = 63;
+  static int level() { return Min(GetCurrentTransactionNestLevel(), deepest); }
+  static uint64 bit() { return uint64{1} << level(); }
+  uint64 bits;
+};
+
 // What the transaction has done so far; plain data, since commit callbacks must not fail.
 struct Done {
-  bool changed;
-  bool durable;
+  Levels changed;
+  Levels durable;
+  Levels purged;
+  Levels rungs;
   bool awaited; // its commit waits for a standby
   bool only_releases;
   XLogRecPtr release_end; // where the last release's log ended
@@ -70,6 +96,15 @@ void warn_unless_on_standby() {
                       errdetail("The commit did not wait for a standby, or its wait was ended.")));
 }
 
+void on_subtransaction(SubXactEvent event, SubTransactionId, SubTransactionId, void *) {
+  for (Levels *levels : {&done.changed, &done.durable, &done.purged, &done.rungs}) {
+    if (event == SUBXACT_EVENT_COMMIT_SUB)
+      levels->commit_sub();
+    else if (event == SUBXACT_EVENT_ABORT_SUB && !mutant("savepoints_ignored"))
+      levels->abort_sub();
+  }
+}
+
 void on_transaction(XactEvent event, void *) {
   switch (event) {
   case XACT_EVENT_PRE_COMMIT:
@@ -77,9 +112,9 @@ void on_transaction(XactEvent event, void *) {
       before_commit();
     break;
   case XACT_EVENT_PRE_PREPARE:
-    if (done.changed && !mutant("prepare_allowed"))
+    if ((done.changed || done.rungs) && !mutant("prepare_allowed"))
       ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                      errmsg("cannot PREPARE a transaction that has changed a lease")));
+                      errmsg("cannot PREPARE a transaction that has changed a lease or taken a named lock")));
     break;
   case XACT_EVENT_COMMIT:
     if (done.awaited)
@@ -100,15 +135,21 @@ void on_transaction(XactEvent event, void *) {
 bool standby_asked() { return Max(asked, least) >= level_standby; }
 
 void note_durable_change() {
-  done.changed = true;
-  done.durable = true;
+  done.changed.note();
+  done.durable.note();
 }
 
-void note_change() {
-  done.changed = true;
+void note_purge() {
+  done.changed.note();
+  done.purged.note();
   done.only_releases = false;
-  done.release_end = XLogRecPtr{1}; // no release after it can be alone
 }
+
+void note_rung_taken() { done.rungs.note(); }
+
+bool changed_in_transaction() { return static_cast<bool>(done.changed); }
+
+bool purged_in_transaction() { return static_cast<bool>(done.purged); }
 
 void begin_release() {
   const bool alone =
@@ -117,7 +158,7 @@ void begin_release() {
 }
 
 void end_release() {
-  done.changed = true;
+  done.changed.note();
   done.release_end = XactLastRecEnd;
 }
 
@@ -128,6 +169,7 @@ void register_durability() {
   DefineCustomEnumVariable("gatepost.durability_floor", "The least gatepost.durability that counts for anybody.",
                            nullptr, &least, level_local, levels, PGC_SUSET, 0, nullptr, nullptr, nullptr);
   RegisterXactCallback(on_transaction, nullptr);
+  RegisterSubXactCallback(on_subtransaction, nullptr);
 }
 
 } // namespace gatepost

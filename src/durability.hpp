@@ -14,11 +14,16 @@ void note_durable_change();
 void begin_release();
 void end_release();
 
+// A purge, and a rung: the transaction cannot be prepared.
+void note_purge();
+void note_rung_taken();
+
+// What this transaction has done so far: changed any lease; purged any.
+bool changed_in_transaction();
+bool purged_in_transaction();
+
 // Whether commits of this session are to wait for a standby, as the settings are now.
 bool standby_asked();
-
-// Any other change: the transaction cannot be prepared.
-void note_change();
 
 // gatepost.durability and gatepost.durability_floor; callbacks of transactions.
 void register_durability();

@@ -268,8 +268,10 @@ FencedStatement build_statement(const FencedUpdate &update, Relation rel) {
     append(&text, {")"});
   }
   append(&text, {" RETURNING ", alias, ".", fence});
-  const char *probe = psprintf("SELECT %s.%s FROM %s%s AS %s WHERE %s FOR NO KEY UPDATE", alias, fence, only, table,
-                               alias, condition.data);
+  // A row that policies show but do not let be updated is no row here; they ask for that only when it is locked.
+  const bool policies = check_enable_rls(RelationGetRelid(rel), InvalidOid, true) == RLS_ENABLED;
+  const char *probe = psprintf("SELECT %s.%s FROM %s%s AS %s WHERE %s%s", alias, fence, only, table, alias,
+                               condition.data, policies ? " FOR NO KEY UPDATE" : "");
   return {text.data, probe, parameters};
 }
 

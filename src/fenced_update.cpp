@@ -114,8 +114,8 @@ bool apply(const FencedUpdate &update, const FencedStatement &statement, const c
 } // namespace
 
 bool fenced_update(const FencedUpdate &update) {
-  // Not a lock for the write: that is the executor's, as the caller.
-  Relation rel = try_relation_open(update.target, AccessShareLock);
+  // The lock that the update will ask for: a weaker one first could deadlock with DDL that a plain UPDATE waits for.
+  Relation rel = try_relation_open(update.target, RowExclusiveLock);
   if (rel == nullptr)
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("target with oid %u does not exist", update.target)));
   const FencedStatement statement = build_statement(update, rel);
@@ -129,7 +129,7 @@ bool fenced_update(const FencedUpdate &update) {
   { depth--; }
   PG_END_TRY();
   SPI_finish();
-  relation_close(rel, AccessShareLock);
+  relation_close(rel, NoLock);
   return applied;
 }
 

@@ -10,6 +10,7 @@
 #include "mutant.hpp"
 #include "relations.hpp"
 #include "rights.hpp"
+#include "rungs.hpp"
 #include "slots.hpp"
 #include "testpoint.hpp"
 #include "token.hpp"
@@ -42,6 +43,16 @@ bool same_request(const AcquireRequest &request, HeapTuple row) {
     return false;
   const SlotData *data = slot_data(row);
   return memcmp(&data->request_id, &request.request_id, sizeof data->request_id) == 0 && data->role == GetUserId();
+}
+
+// Own locks do not conflict in the server: the lease would be live beside the session's lock.
+void refuse_own_session_rung(LeaseName name) {
+  if (!any_session_rung() || !holds_session_rung(key_of(name)) || mutant("own_rung_ignored"))
+    return;
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_IN_USE), errmsg("this session holds the advisory lock \"%s\"", printable(name)),
+           errhint("Take the transaction's lock and the lease in one transaction to climb from one to the "
+                   "other.")));
 }
 
 enum class Verdict { free, busy, same };
@@ -132,8 +143,10 @@ int64 grant(const Slots &slots, Oid sequence, const AcquireRequest &request, con
 
 bool stored_long(HeapTuple row) { return row != nullptr && HeapTupleHasExternal(row); }
 
+constexpr int64 holder_patience_us = 5 * USECS_PER_SEC;
+
 // Opens lease_slots for the holder of a lease: queued DDL must not lose it, so a call may wait for the locks up to a
-// third of what is left.
+// third of what is left, and at most 5 s.
 void open_slots_for_holder(Slots *slots, LeaseName name) {
   if (try_open_slots(slots, RowExclusiveLock, false, 0))
     return;
@@ -143,6 +156,10 @@ void open_slots_for_holder(Slots *slots, LeaseName name) {
     const Look found = look(reading, name, lock_slot);
     if (found.row != nullptr)
       patience = Max(patience, remaining_us(*slot_data(found.row), this_moment()) / 3);
+    // The deadlock detector does not see this wait.
+    patience = Min(patience, holder_patience_us);
+    if (LockTimeout > 0)
+      patience = Min(patience, LockTimeout * int64{1000});
     close_slots(&reading);
   }
   open_slots(slots, RowExclusiveLock, false, patience);
@@ -190,6 +207,7 @@ template <class Change> bool change_held(LeaseName name, int64 token, Point poin
 
 int64 acquire_lease(const AcquireRequest &request) {
   ensure_identity();
+  refuse_own_session_rung(request.name);
 
   // Most who ask are refused: that look takes no lock that anyone waits for, and its "busy" is good without the mutex.
   Slots slots;

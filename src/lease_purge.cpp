@@ -84,7 +84,7 @@ int64 purge_leases(int64 older_than, text *prefix) {
     return 0;
   }
   close_slots_written(&slots);
-  note_change();
+  note_purge();
   return purged;
 }
 

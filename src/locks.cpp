@@ -56,6 +56,107 @@ void mutex_unlock(LockClass lock_class, uint64 key) {
   LockRelease(&tag, ExclusiveLock, false);
 }
 
+bool holder_take(uint64 key, HolderMode mode, bool wait) {
+  const LOCKTAG tag = tag_of(LockClass::holder, key);
+  // The transaction's own, not the portal's: what a wait takes in a subtransaction becomes its parent's.
+  const ResourceOwner owner = CurrentResourceOwner;
+  CurrentResourceOwner = CurTransactionResourceOwner;
+  const bool taken = LockAcquire(&tag, static_cast<LOCKMODE>(mode), false, !wait) != LOCKACQUIRE_NOT_AVAIL;
+  CurrentResourceOwner = owner;
+  return taken;
+}
+
+void holder_keep_for_session(uint64 key, HolderMode mode) {
+  const LOCKTAG tag = tag_of(LockClass::holder, key);
+  LockAcquire(&tag, static_cast<LOCKMODE>(mode), true, true);
+  holder_drop(key, mode);
+}
+
+bool holder_give_back(uint64 key, HolderMode mode) {
+  const LOCKTAG tag = tag_of(LockClass::holder, key);
+  if (!mutant("unlocked_at_once")) {
+    // Kept by the top transaction, so that a rollback to a savepoint does not let go of it either.
+    const ResourceOwner owner = CurrentResourceOwner;
+    CurrentResourceOwner = TopTransactionResourceOwner;
+    LockAcquire(&tag, static_cast<LOCKMODE>(mode), false, true);
+    CurrentResourceOwner = owner;
+  }
+  return LockRelease(&tag, static_cast<LOCKMODE>(mode), true);
+}
+
+void holder_drop(uint64 key, HolderMode mode) {
+  const LOCKTAG tag = tag_of(LockClass::holder, key);
+  const ResourceOwner owner = CurrentResourceOwner;
+  CurrentResourceOwner = CurTransactionResourceOwner;
+  LockRelease(&tag, static_cast<LOCKMODE>(mode), false);
+  CurrentResourceOwner = owner;
+}
+
+bool holder_held(uint64 key, HolderMode mode) {
+  const LOCKTAG tag = tag_of(LockClass::holder, key);
+  return pg::lock_held_by_me(&tag, static_cast<LOCKMODE>(mode));
+}
+
+bool holder_held_by_session(uint64 key, HolderMode mode) {
+  if (!holder_held(key, mode))
+    return false;
+  // The lock manager says whose a lock is only when it is given back, and warns when it is not the session's. What the
+  // transaction has too comes back without waiting.
+  const LOCKTAG tag = tag_of(LockClass::holder, key);
+  const int to_client = client_min_messages;
+  const int to_log = log_min_messages;
+  client_min_messages = log_min_messages = PANIC;
+  const bool had = LockRelease(&tag, static_cast<LOCKMODE>(mode), true);
+  client_min_messages = to_client;
+  log_min_messages = to_log;
+  if (had)
+    LockAcquire(&tag, static_cast<LOCKMODE>(mode), true, true);
+  return had;
+}
+
+bool wait_within(int64 limit_us, void (*wait)(void *), void *argument) {
+  const int saved = LockTimeout;
+  const int64 limit_ms = Min((limit_us + 999) / 1000, INT_MAX);
+  const bool limited = limit_us >= 0 && (saved == 0 || limit_ms < saved);
+  if (limit_us == 0)
+    return false;
+  const MemoryContext context = CurrentMemoryContext;
+  const ResourceOwner owner = CurrentResourceOwner;
+  volatile bool ended = false;
+  // What a failed wait leaves behind in the lock manager only the end of a (sub)transaction clears.
+  BeginInternalSubTransaction(nullptr);
+  MemoryContextSwitchTo(context);
+  PG_TRY();
+  {
+    if (limited)
+      LockTimeout = static_cast<int>(limit_ms);
+    wait(argument);
+    LockTimeout = saved;
+    // The time can be over in the moment in which the lock is granted: then it is granted.
+    if (get_timeout_indicator(LOCK_TIMEOUT, true) && !get_timeout_indicator(STATEMENT_TIMEOUT, false))
+      QueryCancelPending = false;
+    ReleaseCurrentSubTransaction();
+    MemoryContextSwitchTo(context);
+    CurrentResourceOwner = owner;
+  }
+  PG_CATCH();
+  {
+    LockTimeout = saved;
+    MemoryContextSwitchTo(context);
+    ErrorData *report = CopyErrorData();
+    FlushErrorState();
+    RollbackAndReleaseCurrentSubTransaction();
+    MemoryContextSwitchTo(context);
+    CurrentResourceOwner = owner;
+    if (!limited || report->sqlerrcode != ERRCODE_LOCK_NOT_AVAILABLE)
+      ReThrowError(report);
+    FreeErrorData(report);
+    ended = true;
+  }
+  PG_END_TRY();
+  return !ended;
+}
+
 bool holder_try(uint64 key) {
   const LOCKTAG tag = tag_of(LockClass::holder, key);
   return LockAcquire(&tag, ExclusiveLock, false, true) != LOCKACQUIRE_NOT_AVAIL;

@@ -19,6 +19,36 @@ enum class LockClass : uint16 {
 void mutex_lock(LockClass lock_class, uint64 key);
 void mutex_unlock(LockClass lock_class, uint64 key);
 
+// The modes of the holder tag.
+enum class HolderMode {
+  exclusive = ExclusiveLock, // an exclusive rung, an acquire while it writes
+  shared = ShareLock,        // a shared rung
+  use = RowExclusiveLock,    // uses: beside each other, not beside a rung
+};
+
+// A rung takes the holder tag until its (sub)transaction ends. Without wait: false when it is not free.
+bool holder_take(uint64 key, HolderMode mode, bool wait);
+
+// Turns what holder_take has taken into the session's.
+void holder_keep_for_session(uint64 key, HolderMode mode);
+
+// Gives a session's tag back. Inside a transaction others get it when the transaction's locks go: what it did under
+// the lock is not visible before. Result: false when the session did not have it.
+bool holder_give_back(uint64 key, HolderMode mode);
+
+// Lets go at once of what holder_take has just taken.
+void holder_drop(uint64 key, HolderMode mode);
+
+// Whether this backend has the tag in that mode, in any scope.
+bool holder_held(uint64 key, HolderMode mode);
+
+// Whether the session has it, also where a transaction of its own has it too.
+bool holder_held_by_session(uint64 key, HolderMode mode);
+
+// Runs a wait in the lock manager with lock_timeout lowered to limit_us, 0 or more; negative: as it is. Result: false
+// when the limit ended it. An error that the user's own lock_timeout, a cancel or a deadlock brings goes on.
+bool wait_within(int64 limit_us, void (*wait)(void *), void *argument);
+
 // The holder tag of a name, exclusive, without waiting. Result: false when another session has it in any mode.
 bool holder_try(uint64 key);
 void holder_release(uint64 key);

@@ -3,6 +3,7 @@
 #include "durability.hpp"
 #include "pg.hpp"
 #include "relations.hpp"
+#include "rungs.hpp"
 #include "testpoint.hpp"
 
 extern "C" {
@@ -18,4 +19,5 @@ void _PG_init(void) {
   define_test_settings();
   MarkGUCPrefixReserved("gatepost");
   register_relation_callbacks();
+  register_rung_callbacks();
 }

@@ -76,9 +76,12 @@ extern "C" {
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/relcache.h"
+#include "utils/rls.h"
+#include "utils/resowner.h"
 #include "utils/ruleutils.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
+#include "utils/timeout.h"
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
 #include "utils/uuid.h"
@@ -146,6 +149,25 @@ inline bool interval_is_infinite([[maybe_unused]] const Interval *interval) {
 #else
   return false;
 #endif
+}
+
+// 17 added an argument that asks for any stronger mode too (commit 0cecc908e97).
+inline bool lock_held_by_me(const LOCKTAG *tag, LOCKMODE mode) {
+#if PG_VERSION_NUM >= 170000
+  return LockHeldByMe(tag, mode, false);
+#else
+  return LockHeldByMe(tag, mode);
+#endif
+}
+
+// Whether this transaction has given an older relation a new file, which a rollback takes back.
+inline bool rewritten_here(Relation rel) {
+#if PG_VERSION_NUM >= 160000
+  const SubTransactionId rewritten = rel->rd_firstRelfilelocatorSubid;
+#else
+  const SubTransactionId rewritten = rel->rd_firstRelfilenodeSubid;
+#endif
+  return rewritten != InvalidSubTransactionId && rel->rd_createSubid == InvalidSubTransactionId;
 }
 
 // Ownership checks by object kind were folded into one function in 16.

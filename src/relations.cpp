@@ -19,6 +19,8 @@ struct Remembered {
 
 Remembered remembered[known_count];
 uint64 epoch = 1;
+// Rises with news of any sequence's shape.
+uint64 shape_news;
 
 // Runs inside invalidation processing: touches plain memory only.
 void forget_relation(Datum, Oid relid) {
@@ -31,7 +33,10 @@ void forget_relation(Datum, Oid relid) {
     }
 }
 
-void forget_sequence_shape(Datum, int, uint32) { remembered[sequence_known].verified = false; }
+void forget_sequence_shape(Datum, int, uint32) {
+  remembered[sequence_known].verified = false;
+  shape_news++;
+}
 
 Oid oid_of(Known known) {
   auto &relation = remembered[known];
@@ -77,6 +82,22 @@ void verify_columns(Relation rel, const char *name, const Column *columns, int c
 void verify_collation(Relation rel) {
   if (TupleDescAttr(RelationGetDescr(rel), slot_name - 1)->attcollation != C_COLLATION_OID)
     refuse_layout("lease_slots", "Column name is not of collation \"C\".");
+}
+
+// Verifies a relation unless it has been verified as it is now. Looking takes in news of changes; then it is looked at
+// again. Result: what check says.
+template <class Check> bool verify(Known known, Check check) {
+  while (!remembered[known].verified && !mutant("layout_unverified")) {
+    const uint64 before = epoch + shape_news;
+    if (!check())
+      return false;
+    if (epoch + shape_news == before)
+      remembered[known].verified = true;
+    // Gone altogether: the next look by name will find out.
+    if (!OidIsValid(remembered[known].oid))
+      oid_of(known);
+  }
+  return true;
 }
 
 bool on_primary_key_columns(const Form_pg_index form) {
@@ -202,14 +223,13 @@ bool try_open_slots(Slots *slots, LOCKMODE mode, bool toast, int64 patience_us) 
   if (!lock_known(slots_known, mode, patience_us, &oid))
     return false;
   Relation rel = table_open(oid, NoLock);
-  if (!remembered[slots_known].verified && !mutant("layout_unverified")) {
-    verify_columns(rel, "lease_slots", slot_columns, slot_column_count);
-    verify_collation(rel);
-    if (!verify_indexes(rel, patience_us)) {
-      table_close(rel, mode);
-      return false;
-    }
-    remembered[slots_known].verified = true;
+  if (!verify(slots_known, [rel, patience_us] {
+        verify_columns(rel, "lease_slots", slot_columns, slot_column_count);
+        verify_collation(rel);
+        return verify_indexes(rel, patience_us);
+      })) {
+    table_close(rel, mode);
+    return false;
   }
   // A reader needs the primary key only, a writer all indexes.
   List *locked = mode == AccessShareLock ? list_make1_oid(pg::primary_key_index(rel)) : RelationGetIndexList(rel);
@@ -245,10 +265,16 @@ Oid lock_sequence() {
   Oid oid;
   if (!lock_known(sequence_known, RowExclusiveLock, short_patience_us, &oid))
     refuse_lock("token_sequence");
-  if (!remembered[sequence_known].verified && !mutant("layout_unverified")) {
+  verify(sequence_known, [oid] {
     verify_sequence(oid);
-    remembered[sequence_known].verified = true;
-  }
+    return true;
+  });
+  Relation rel = relation_open(oid, NoLock);
+  const bool rewritten = pg::rewritten_here(rel);
+  relation_close(rel, NoLock);
+  // A rollback would bring the old file back, and with it tokens that have been seen.
+  if (rewritten && !mutant("rewritten_sequence_drawn"))
+    refuse_layout("token_sequence", "This transaction has altered it: commit first.");
   return oid;
 }
 
@@ -268,10 +294,10 @@ Relation open_identity(LOCKMODE mode) {
   if (!lock_known(identity_known, mode, short_patience_us, &oid))
     refuse_lock("identity");
   Relation rel = table_open(oid, NoLock);
-  if (!remembered[identity_known].verified && !mutant("layout_unverified")) {
+  verify(identity_known, [rel] {
     verify_columns(rel, "identity", identity_columns, identity_column_count);
-    remembered[identity_known].verified = true;
-  }
+    return true;
+  });
   return rel;
 }
 

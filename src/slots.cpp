@@ -27,6 +27,11 @@ void insert_index_entries(const Slots &slots, HeapTuple tuple) {
   foreach (cell, indexes) {
     Relation index = index_open(lfirst_oid(cell), RowExclusiveLock);
     IndexInfo *info = BuildIndexInfo(index);
+    // Verified when the table was opened; one that has come since would need the executor.
+    if (info->ii_Expressions != NIL || info->ii_Predicate != NIL || info->ii_ExclusionOps != nullptr)
+      ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                      errmsg("index \"%s\" of relation gatepost.lease_slots is not a plain one",
+                             RelationGetRelationName(index))));
     if (info->ii_ReadyForInserts) {
       Datum values[INDEX_MAX_KEYS];
       bool nulls[INDEX_MAX_KEYS];
@@ -143,11 +148,17 @@ Look look(const Slots &slots, LeaseName name, int32 slot) {
   while (HeapTuple tuple = next_version(&scan)) {
     if (TransactionIdIsValid(scan.dirty.xmin)) {
       found.in_flight = true;
+      found.writer = scan.dirty.xmin;
       found.flight = heap_copytuple(tuple);
       continue;
     }
-    if (TransactionIdIsValid(scan.dirty.xmax) || (locked_elsewhere(tuple->t_data) && !mutant("row_locks_ignored")))
+    if (TransactionIdIsValid(scan.dirty.xmax)) {
       found.in_flight = true;
+      found.writer = scan.dirty.xmax;
+    } else if (locked_elsewhere(tuple->t_data) && !mutant("row_locks_ignored")) {
+      found.in_flight = true;
+    }
+    found.own_change = TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
     found.row = heap_copytuple(tuple);
   }
   end_scan(&scan);
@@ -194,6 +205,26 @@ bool delete_slot(const Slots &slots, HeapTuple old) {
     return false;
   CommandCounterIncrement();
   return true;
+}
+
+void mark_superseded(const Slots &slots, LeaseName name, int32 slot) {
+  for (;;) {
+    SlotScan scan;
+    begin_scan(&scan, slots, name, slot);
+    if (next_version(&scan) == nullptr)
+      elog(ERROR, "a row of lease_slots vanished under its mutex");
+    auto *place = reinterpret_cast<BufferHeapTupleTableSlot *>(scan.slot);
+    // When the server has to wait for somebody it ends the scan, and the row is looked up again.
+    const auto end = [](void *scan) { end_scan(static_cast<SlotScan *>(scan)); };
+    if (!heap_inplace_lock(slots.heap, place->base.tuple, place->buffer, end, &scan))
+      continue;
+    HeapTuple marked = heap_copytuple(place->base.tuple);
+    slot_data(marked)->superseded = true;
+    heap_inplace_update_and_unlock(slots.heap, place->base.tuple, marked, place->buffer);
+    end_scan(&scan);
+    heap_freetuple(marked);
+    return;
+  }
 }
 
 } // namespace gatepost

@@ -12,9 +12,11 @@ namespace gatepost {
 // What one look found for a name and slot. "Not found" counts only when the name's mutex is held: without it a renewal
 // that moves the row can hide it.
 struct Look {
-  HeapTuple row;    // the settled version (own changes included), nullptr when there is none
-  HeapTuple flight; // the version that another open transaction has written, nullptr when none
-  bool in_flight;   // another open transaction has changed or deleted the row, or locks it
+  HeapTuple row;        // the settled version (own changes included), nullptr when there is none
+  HeapTuple flight;     // the version that another open transaction has written, nullptr when none
+  bool in_flight;       // another open transaction has changed or deleted the row, or locks it
+  bool own_change;      // this transaction has written the row
+  TransactionId writer; // the other transaction, where it is known
 };
 
 Look look(const Slots &slots, LeaseName name, int32 slot);
@@ -38,6 +40,10 @@ void deform_slot(const Slots &slots, HeapTuple row, Datum *values, bool *nulls);
 bool insert_slot(const Slots &slots, const SlotData &data, const SlotText &texts);
 bool replace_slot(const Slots &slots, HeapTuple old, const SlotData &data, const SlotText &texts);
 bool update_slot(const Slots &slots, HeapTuple old, const SlotData &data);
+// Marks a settled, lapsed row superseded, in place: no xid, seen by all at once, never rolled back. That takes only the
+// lapsed holder's grace. The name's mutex must be held.
+void mark_superseded(const Slots &slots, LeaseName name, int32 slot);
+
 bool delete_slot(const Slots &slots, HeapTuple old);
 
 } // namespace gatepost

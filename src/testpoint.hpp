@@ -14,6 +14,7 @@ enum class Point {
   raise_locked = 7,  // generation raise, in its mutex
   raise_set = 8,     // sequence set and flushed, identity not yet written
   token_drawn = 9,   // drawn, not yet flushed
+  rung_taken = 11,   // a rung has the tag, in the mutex, before it marks the row
   look_started = 10, // the scan of a look has read its index page
 };
 

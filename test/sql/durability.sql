@@ -73,3 +73,34 @@ RESET synchronous_commit;
 
 SELECT count(gatepost.lease_break(name)) FROM gatepost.leases WHERE name LIKE 'durability/%' AND state = 'held';
 SELECT gatepost.lease_purge('0', 'durability/') > 0 AS purged, pg_temp.locks_left();
+
+-- a grant that was rolled back to a savepoint does not decide about the rest
+CREATE TABLE durability_rest (a int);
+SET gatepost.durability = standby;
+BEGIN;
+SAVEPOINT a;
+SELECT gatepost.lease_acquire('durability/savepoint', '1 min') > 0 AS granted;
+ROLLBACK TO a;
+INSERT INTO durability_rest VALUES (1);
+COMMIT;
+DO $$
+BEGIN
+    BEGIN
+        PERFORM gatepost.lease_acquire('durability/savepoint', '1 min');
+        RAISE 'taken back';
+    EXCEPTION WHEN raise_exception THEN NULL;
+    END;
+    INSERT INTO durability_rest VALUES (2);
+END $$;
+SELECT count(*) FROM durability_rest;
+-- one that was kept does
+BEGIN;
+SAVEPOINT a;
+SAVEPOINT b;
+SELECT gatepost.lease_acquire('durability/savepoint', '1 min') > 0 AS granted;
+RELEASE a;
+INSERT INTO durability_rest VALUES (3);
+COMMIT;
+SELECT count(*) FROM durability_rest;
+RESET gatepost.durability;
+DROP TABLE durability_rest;

@@ -103,9 +103,29 @@ ROLLBACK;
 SELECT pg_temp.calls();
 
 -- the sequence is part of the layout
-SELECT change, pg_temp.with_change('ALTER SEQUENCE gatepost.token_sequence ' || change, 'ALTER SEQUENCE gatepost.token_sequence ' || undo) FROM (VALUES
-  ('INCREMENT 1', 'INCREMENT 32'), ('CYCLE', 'NO CYCLE'), ('CACHE 10', 'CACHE 1'), ('MAXVALUE 9007199254740992', 'MAXVALUE 9007199254740991')) AS v(change, undo);
-
+ALTER SEQUENCE gatepost.token_sequence INCREMENT 1;
+SELECT left(pg_temp.ask('SELECT gatepost.token_draw()'), 5) AS during;
+ALTER SEQUENCE gatepost.token_sequence INCREMENT 32;
+SELECT gatepost.token_draw() > 0 AS after;
+ALTER SEQUENCE gatepost.token_sequence CYCLE;
+SELECT left(pg_temp.ask('SELECT gatepost.token_draw()'), 5) AS during;
+ALTER SEQUENCE gatepost.token_sequence NO CYCLE;
+SELECT gatepost.token_draw() > 0 AS after;
+ALTER SEQUENCE gatepost.token_sequence CACHE 10;
+SELECT left(pg_temp.ask('SELECT gatepost.token_draw()'), 5) AS during;
+ALTER SEQUENCE gatepost.token_sequence CACHE 1;
+SELECT gatepost.token_draw() > 0 AS after;
+ALTER SEQUENCE gatepost.token_sequence MAXVALUE 9007199254740992;
+SELECT left(pg_temp.ask('SELECT gatepost.token_draw()'), 5) AS during;
+ALTER SEQUENCE gatepost.token_sequence MAXVALUE 9007199254740991;
+SELECT gatepost.token_draw() > 0 AS after;
+-- altered in this transaction: a rollback would bring back a file in which later tokens have not been drawn
+BEGIN;
+ALTER SEQUENCE gatepost.token_sequence INCREMENT BY 32;
+SELECT pg_temp.ask('SELECT gatepost.token_draw()');
+SELECT pg_temp.ask('SELECT gatepost.lease_acquire(''guard/altered'', ''1 min'')');
+ROLLBACK;
+SELECT gatepost.token_draw() > 0 AS after;
 -- a plain index more costs HOT, not safety
 CREATE INDEX guard_plain ON gatepost.lease_slots (token);
 SELECT pg_temp.calls();

@@ -1,0 +1,200 @@
+#include "advisory.hpp"
+
+#include "clock.hpp"
+#include "durability.hpp"
+#include "hash.hpp"
+#include "identity.hpp"
+#include "lease_state.hpp"
+#include "locks.hpp"
+#include "mutant.hpp"
+#include "slots.hpp"
+#include "testpoint.hpp"
+
+namespace gatepost {
+namespace {
+
+HolderMode mode_of(bool shared) { return shared ? HolderMode::shared : HolderMode::exclusive; }
+
+// What is in the way of a rung.
+enum class Obstacle {
+  none,   // it has been taken
+  flight, // another transaction has the row in flight
+  lease,  // a live lease
+  tag,    // a use or another rung
+};
+
+struct Attempt {
+  Obstacle obstacle;
+  TransactionId writer; // of the flight, where it is known
+  int64 remaining_us;   // of the lease
+};
+
+// A session lock outlives the rollback that would undo the ground it stands on.
+void refuse_own_change(LeaseName name) {
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("cannot take a session lock on \"%s\": this transaction has changed its lease", printable(name)),
+           errhint("Take it in a transaction of its own, or take the transaction's lock.")));
+}
+
+// Under the mutex: looks, takes the tag unless it is had already, and marks the lapsed lease whose name is taken.
+Attempt attempt(const RungRequest &request, uint64 key, bool has_tag) {
+  Slots slots;
+  open_slots(&slots, AccessShareLock, false, short_patience_us);
+  mutex_lock(LockClass::mutex, key);
+  const Look found = look(slots, request.name, 0);
+  if (request.scope == RungScope::session && (found.own_change || purged_in_transaction()) &&
+      !mutant("own_changes_ignored"))
+    refuse_own_change(request.name);
+  Attempt result{Obstacle::none, found.writer, 0};
+  const Moment moment = this_moment();
+  if (found.in_flight)
+    result.obstacle = Obstacle::flight;
+  else if (found.row != nullptr && is_live(state_of(*slot_data(found.row), moment)))
+    result = {Obstacle::lease, InvalidTransactionId, remaining_us(*slot_data(found.row), moment)};
+  else if (!has_tag && !holder_take(key, mode_of(request.shared), false))
+    result.obstacle = Obstacle::tag;
+  if (result.obstacle == Obstacle::none) {
+    at(Point::rung_taken);
+    if (found.row != nullptr && state_of(*slot_data(found.row), moment) == State::lapsed &&
+        !mutant("takeover_unmarked"))
+      mark_superseded(slots, request.name, 0);
+  }
+  mutex_unlock(LockClass::mutex, key);
+  close_slots(&slots);
+  return result;
+}
+
+struct TagWait {
+  uint64 key;
+  HolderMode mode;
+};
+
+void wait_for_tag(void *argument) {
+  const auto *wait = static_cast<TagWait *>(argument);
+  holder_take(wait->key, wait->mode, true);
+}
+
+void wait_for_writer(void *argument) {
+  XactLockTableWait(*static_cast<TransactionId *>(argument), nullptr, nullptr, XLTW_None);
+}
+
+// Sleeps until the latch is set or the time is over.
+void doze(int64 microseconds) {
+  (void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, Max(microseconds / 1000, 1),
+                  PG_WAIT_EXTENSION);
+  ResetLatch(MyLatch);
+  CHECK_FOR_INTERRUPTS();
+}
+
+// The deadlock detector does not see a wait for a lease, so nobody may wait for one who has what others wait for.
+void require_free_hands(LeaseName name) {
+  if (!changed_in_transaction() && !holds_transaction_rungs() && !holds_session_rungs())
+    return;
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("cannot wait for the live lease \"%s\" while holding leases or locks of gatepost", printable(name)),
+           errdetail("Such a wait is invisible to the deadlock detector."),
+           errhint("Try without waiting, or wait before taking anything else.")));
+}
+
+void refuse_old_snapshot() {
+  if (IsolationUsesXactSnapshot())
+    ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+                    errmsg("cannot wait for a lock in a transaction of isolation level %s",
+                           XactIsoLevel == XACT_SERIALIZABLE ? "SERIALIZABLE" : "REPEATABLE READ"),
+                    errdetail("Its snapshot is older than what the last holder has committed."),
+                    errhint("Wait in a READ COMMITTED transaction.")));
+}
+
+// Until when a request may wait, on the monotonic clock.
+struct Patience {
+  bool limited;
+  int64 deadline;
+  int64 started;
+  int64 left() const { return limited ? Max(deadline - monotonic_us(), 0) : -1; }
+};
+
+// The server's lock_timeout counts waits in the lock manager; for a wait outside it, it is counted here.
+int64 obey_lock_timeout(const Patience &patience, int64 nap) {
+  if (LockTimeout == 0)
+    return nap;
+  const int64 left = patience.started + LockTimeout * int64{1000} - monotonic_us();
+  if (left <= 0)
+    ereport(ERROR, (errcode(ERRCODE_LOCK_NOT_AVAILABLE), errmsg("canceling statement due to lock timeout")));
+  return Min(nap, left);
+}
+
+// Waits for what is in the way. Result: false when the time is over; *has_tag when the tag was what it waited for.
+bool wait_for(const RungRequest &request, uint64 key, Attempt found, const Patience &patience, bool *has_tag) {
+  constexpr int64 poll_us = 100 * 1000;
+  const int64 left = patience.left();
+  if (left == 0)
+    return false;
+  if (found.obstacle == Obstacle::tag) {
+    TagWait wait{key, mode_of(request.shared)};
+    *has_tag = wait_within(left, wait_for_tag, &wait);
+    return *has_tag;
+  }
+  if (found.obstacle == Obstacle::flight && TransactionIdIsValid(found.writer))
+    return wait_within(left, wait_for_writer, &found.writer);
+  // A row lock, whose owner is not known, or a live lease.
+  int64 nap = poll_us;
+  if (found.obstacle == Obstacle::lease) {
+    require_free_hands(request.name);
+    nap = Min(nap, found.remaining_us);
+  }
+  nap = obey_lock_timeout(patience, nap);
+  doze(left < 0 ? nap : Min(nap, left));
+  return true;
+}
+
+} // namespace
+
+bool take_rung(const RungRequest &request) {
+  const uint64 key = key_of(request.name);
+  if (!XactReadOnly)
+    ensure_identity();
+  const int64 started = monotonic_us();
+  const Patience patience{request.patience_us >= 0, started + Max(request.patience_us, 0), started};
+  reserve_rung(key, request.name, request.shared, request.scope);
+  bool has_tag = false;
+  for (;;) {
+    const Attempt found = attempt(request, key, has_tag);
+    if (found.obstacle == Obstacle::none)
+      break;
+    if (has_tag)
+      holder_drop(key, mode_of(request.shared));
+    has_tag = false;
+    if (request.patience_us != 0)
+      refuse_old_snapshot();
+    if (request.patience_us == 0 || !wait_for(request, key, found, patience, &has_tag)) {
+      unreserve_rung(key, request.shared, request.scope);
+      return false;
+    }
+  }
+  // Until here the lock was the transaction's, so that no error leaves a session's behind.
+  if (request.scope == RungScope::session)
+    holder_keep_for_session(key, mode_of(request.shared));
+  note_rung(key, request.shared, request.scope);
+  note_rung_taken();
+  return true;
+}
+
+void unlock_rung(LeaseName name, bool shared) {
+  const uint64 key = key_of(name);
+  reserve_rung(key, name, shared, RungScope::transaction);
+  if (forget_session_rung(key, shared) && holder_give_back(key, mode_of(shared))) {
+    if (!mutant("unlocked_at_once")) {
+      note_kept_rung();
+      note_rung_taken();
+    }
+    return;
+  }
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("this session holds no %s lock on \"%s\"", shared ? "shared" : "exclusive", printable(name)),
+                  errhint("Behind a pooler in transaction mode the lock may be held by another server session; use a "
+                          "transaction's lock or a lease there.")));
+}
+
+} // namespace gatepost

@@ -1,0 +1,62 @@
+# A wait that ends at about the moment in which the lock is granted: the answer is true if the lock is held, and only then.
+# No session's lock is left behind by a false or by an error.
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use Gatepost;
+use Test::More;
+
+my $node = new_server('race', conf => "synchronous_commit = off\n");
+query(
+	$node, q(
+	CREATE UNLOGGED TABLE rounds (how text, answer text, held boolean);
+	CREATE FUNCTION held() RETURNS boolean LANGUAGE sql AS $$
+		SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid NOT IN (1, 2) AND pid = pg_backend_pid() AND granted)
+	$$;
+	-- One more try in each form; what is asked for is free again about as long after as is waited.
+	CREATE FUNCTION race(how text, wait interval) RETURNS void LANGUAGE plpgsql AS $$
+	DECLARE
+		answer text;
+	BEGIN
+		BEGIN
+			IF how = 'try' THEN
+				answer := gatepost.try_advisory_lock('race', wait);
+			ELSIF how = 'try in transaction' THEN
+				answer := gatepost.try_advisory_xact_lock('race', wait);
+			ELSE
+				PERFORM set_config('lock_timeout', extract(milliseconds FROM wait)::int::text, true);
+				PERFORM gatepost.advisory_lock('race');
+				answer := 'true';
+			END IF;
+		EXCEPTION WHEN lock_not_available THEN
+			answer := SQLSTATE;
+		END;
+		INSERT INTO rounds VALUES (how, answer, held());
+		IF answer = 'true' THEN
+			PERFORM pg_sleep(extract(epoch FROM wait) * (0.85 + 0.3 * random()));
+			IF how <> 'try in transaction' THEN
+				PERFORM gatepost.advisory_unlock('race');
+			END IF;
+		END IF;
+	END $$));
+my $head = "\\set wait random(1, 5)\n";
+my %scripts = map { ("113_$_->[0]" => "${head}SELECT race('$_->[1]', :wait * interval '1 ms');\n\\if 1\nSELECT 1 / (NOT held())::int;\n\\endif\n") }
+  ([ 'try', 'try' ], [ 'transaction', 'try in transaction' ], [ 'timeout', 'lock_timeout' ]);
+$node->pgbench('--no-vacuum --client=3 --jobs=1 --time=8',
+	0, [qr{number of failed transactions: 0}], [qr{^(?!.*error)}si], '3 sessions, 8 s: nothing is held between the rounds', \%scripts);
+
+for my $how ('try', 'try in transaction', 'lock_timeout')
+{
+	my $no = $how eq 'lock_timeout' ? '55P03' : 'false';
+	for my $answer ('true', $no)
+	{
+		cmp_ok(query($node, "SELECT count(*) FROM rounds WHERE how = '$how' AND answer = '$answer'"), '>', 50, "$how: enough answers $answer");
+	}
+	is(query($node, "SELECT count(*) FROM rounds WHERE how = '$how' AND answer NOT IN ('true', '$no')"), 0, "$how: no other answer");
+}
+is(query($node, "SELECT count(*) FROM rounds WHERE held <> (answer = 'true')"), 0, 'the answer is true if the lock is held, and only then');
+is(our_locks($node), 0, 'no lock is left');
+
+done_testing();
