@@ -13,7 +13,11 @@
 namespace gatepost {
 namespace {
 
-HolderMode mode_of(bool shared) { return shared ? HolderMode::shared : HolderMode::exclusive; }
+HolderMode mode_of(bool shared) {
+  if (!shared)
+    return HolderMode::exclusive;
+  return mutant("shared_as_use") ? HolderMode::use : HolderMode::shared;
+}
 
 // What is in the way of a rung.
 enum class Obstacle {
@@ -48,9 +52,9 @@ Attempt attempt(const RungRequest &request, uint64 key, bool has_tag) {
     refuse_own_change(request.name);
   Attempt result{Obstacle::none, found.writer, 0};
   const Moment moment = this_moment();
-  if (found.in_flight)
+  if (found.in_flight && !mutant("rung_flight_ignored"))
     result.obstacle = Obstacle::flight;
-  else if (found.row != nullptr && is_live(state_of(*slot_data(found.row), moment)))
+  else if (found.row != nullptr && is_live(state_of(*slot_data(found.row), moment)) && !mutant("rung_lease_ignored"))
     result = {Obstacle::lease, InvalidTransactionId, remaining_us(*slot_data(found.row), moment)};
   else if (!has_tag && !holder_take(key, mode_of(request.shared), false))
     result.obstacle = Obstacle::tag;
@@ -89,7 +93,7 @@ void doze(int64 microseconds) {
 
 // The deadlock detector does not see a wait for a lease, so nobody may wait for one who has what others wait for.
 void require_free_hands(LeaseName name) {
-  if (!changed_in_transaction() && !holds_transaction_rungs() && !holds_session_rungs())
+  if ((!changed_in_transaction() && !holds_transaction_rungs() && !holds_session_rungs()) || mutant("full_hands_wait"))
     return;
   ereport(ERROR,
           (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -99,7 +103,7 @@ void require_free_hands(LeaseName name) {
 }
 
 void refuse_old_snapshot() {
-  if (IsolationUsesXactSnapshot())
+  if (IsolationUsesXactSnapshot() && !mutant("old_snapshots_wait"))
     ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
                     errmsg("cannot wait for a lock in a transaction of isolation level %s",
                            XactIsoLevel == XACT_SERIALIZABLE ? "SERIALIZABLE" : "REPEATABLE READ"),
@@ -117,7 +121,7 @@ struct Patience {
 
 // The server's lock_timeout counts waits in the lock manager; for a wait outside it, it is counted here.
 int64 obey_lock_timeout(const Patience &patience, int64 nap) {
-  if (LockTimeout == 0)
+  if (LockTimeout == 0 || mutant("lock_timeout_ignored"))
     return nap;
   const int64 left = patience.started + LockTimeout * int64{1000} - monotonic_us();
   if (left <= 0)
@@ -174,6 +178,7 @@ bool take_rung(const RungRequest &request) {
     }
   }
   // Until here the lock was the transaction's, so that no error leaves a session's behind.
+  CHECK_FOR_INTERRUPTS();
   if (request.scope == RungScope::session)
     holder_keep_for_session(key, mode_of(request.shared));
   note_rung(key, request.shared, request.scope);
@@ -187,7 +192,8 @@ void unlock_rung(LeaseName name, bool shared) {
   if (forget_session_rung(key, shared) && holder_give_back(key, mode_of(shared))) {
     if (!mutant("unlocked_at_once")) {
       note_kept_rung();
-      note_rung_taken();
+      if (!mutant("kept_tag_prepared"))
+        note_rung_taken();
     }
     return;
   }

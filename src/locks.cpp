@@ -77,7 +77,7 @@ bool holder_give_back(uint64 key, HolderMode mode) {
   if (!mutant("unlocked_at_once")) {
     // Kept by the top transaction, so that a rollback to a savepoint does not let go of it either.
     const ResourceOwner owner = CurrentResourceOwner;
-    CurrentResourceOwner = TopTransactionResourceOwner;
+    CurrentResourceOwner = mutant("unlock_rolled_back") ? CurTransactionResourceOwner : TopTransactionResourceOwner;
     LockAcquire(&tag, static_cast<LOCKMODE>(mode), false, true);
     CurrentResourceOwner = owner;
   }

@@ -3,6 +3,7 @@
 #include "arguments.hpp"
 #include "edge.hpp"
 #include "hash.hpp"
+#include "mutant.hpp"
 #include "rights.hpp"
 
 using namespace gatepost;
@@ -11,7 +12,8 @@ namespace {
 
 // On a standby the server would grant them, apart from the primary.
 void require_rung_allowed(const char *function) {
-  PreventCommandDuringRecovery(function);
+  if (!mutant("rungs_on_standby"))
+    PreventCommandDuringRecovery(function);
   PreventCommandIfParallelMode(function);
   if (InSecurityRestrictedOperation())
     ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),

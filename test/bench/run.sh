@@ -2,13 +2,14 @@
 # make bench: every measurement beside one throwaway cluster. A missed aim is reported and fails nothing.
 #   ROUNDS=5          alternating rounds a measurement
 #   SECONDS_EACH=3    length of one round of one contender
-#   ONLY="NAME.."     only these measurements: refused pair fenced names
+#   ONLY="NAME.."     only these measurements: refused pair fenced advisory names, and climb: whether eight sessions that
+#                     climb and descend between the rungs for 60 s ever hold a name together
 . "$(dirname "$0")/../../scripts/lib.sh"
-export ROUNDS=${ROUNDS:-5} SECONDS_EACH=${SECONDS_EACH:-3} ONLY=${ONLY:-refused pair fenced names}
+export ROUNDS=${ROUNDS:-5} SECONDS_EACH=${SECONDS_EACH:-3} ONLY=${ONLY:-refused pair fenced advisory names climb}
 for number in "$ROUNDS" "$SECONDS_EACH"; do
   [[ $number =~ ^[1-9][0-9]*$ ]] || die "ROUNDS and SECONDS_EACH are whole numbers from 1"
 done
-for measurement in $ONLY; do
+for measurement in ${ONLY/climb/}; do
   [ -e "$HERE/test/bench/$measurement/plan.sh" ] || die "no such measurement: $measurement"
 done
 server_paths
@@ -25,4 +26,8 @@ start_group as_server "$tree/scripts/cluster.sh" "$WORK/root" "$WORK/cluster" -c
   -c checkpoint_timeout=1d -c max_wal_size=16GB -- "$tree/test/bench/measure.sh"
 status=0
 wait "$GROUP" || status=$?
+if [[ " $ONLY " == *" climb "* ]]; then
+  say "Climbing and descending for 60 s, 8 clients"
+  GATEPOST_STRESS_SECONDS=60 "$HERE/scripts/one.sh" release test/t/110_rung_stress.pl || status=1
+fi
 exit $status

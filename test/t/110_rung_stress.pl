@@ -10,6 +10,8 @@ use lib "$FindBin::RealBin/../perl";
 use Gatepost;
 use Test::More;
 
+# make bench runs it for longer.
+my $seconds = $ENV{GATEPOST_STRESS_SECONDS} // 30;
 my $node = new_server('ladder', conf => "synchronous_commit = off\n");
 query(
 	$node, q(
@@ -113,8 +115,8 @@ COMMIT;
 \endif
 EOS
 );
-$node->pgbench('--no-vacuum --client=8 --jobs=2 --time=10',
-	0, [qr{number of failed transactions: 0}], [qr{^(?!.*error)}si], '8 sessions, 10 s, no error', \%scripts);
+$node->pgbench("--no-vacuum --client=8 --jobs=2 --time=$seconds",
+	0, [qr{number of failed transactions: 0}], [qr{^(?!.*error)}si], "8 sessions, $seconds s, no error", \%scripts);
 
 for my $how (qw(transaction session unlocked lease renewed climbing descending))
 {

@@ -59,4 +59,30 @@ for my $how ('try', 'try in transaction', 'lock_timeout')
 is(query($node, "SELECT count(*) FROM rounds WHERE held <> (answer = 'true')"), 0, 'the answer is true if the lock is held, and only then');
 is(our_locks($node), 0, 'no lock is left');
 
+# Granted while the waiter's process is stopped, its time over when it goes on: whatever it makes of that, the answer is
+# true if the lock is held, and a false leaves the name free.
+my ($holder, $waiter) = (session($node), session($node));
+my $pid = session_query($waiter, 'SELECT pg_backend_pid()');
+for my $call ("try_advisory_lock('stopped', '300 ms')", "try_advisory_lock('stopped', '300 ms', true)", "try_advisory_xact_lock('stopped', '300 ms')",
+	"advisory_lock('stopped')")
+{
+	session_query($holder, q(SELECT gatepost.advisory_lock('stopped')));
+	session_query($waiter, q(SET lock_timeout = ') . ($call =~ /try/ ? 0 : '300 ms') . q('; BEGIN));
+	send_query($waiter, "SELECT gatepost.$call");
+	ok(wait_blocked($node, $pid), "$call: waits");
+	kill 'STOP', $pid;
+	session_query($holder, q(SELECT gatepost.advisory_unlock('stopped')));
+	wait_monotonic(monotonic() + 0.4);
+	kill 'CONT', $pid;
+	my ($answer, $error) = sent_result($waiter);
+	my $granted = $answer eq 't' || $call !~ /try/ && $error eq '';
+	is($error, $granted || $call =~ /try/ ? '' : '55P03', "$call: an answer or its own error");
+	is(our_locks($node), $granted ? 1 : 0, "$call: held if it was granted");
+	session_query($waiter, 'ROLLBACK');
+	session_query($waiter, 'SELECT pg_advisory_unlock_all()');
+	is(query($node, q(SELECT gatepost.try_advisory_xact_lock('stopped'))), 't', "$call: the name is free again");
+}
+$holder->quit;
+$waiter->quit;
+
 done_testing();
