@@ -44,7 +44,7 @@ run_rounds() {
 }
 
 summary=
-for measurement in $ONLY; do
+for measurement in ${ONLY/climb/}; do
   folder=$BENCH/$measurement
   declare -A databases=() scripts=() options=()
   . "$folder/plan.sh"
