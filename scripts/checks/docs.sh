@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# TAP: README.md and docs/ say what is so.
+# Takes long. TAP: README.md and docs/ say what is so.
 #   static.pl    SQLSTATEs, settings, links, files and mutants that are named
 #   examples.pl  every example runs, and prints what it is shown to print
 #   grants.pl    each function is in one of the two lists of rights, which give what they should and no more
