@@ -2,8 +2,9 @@
 # Runs each test of list.tsv against the build that leaves its promise out, and fails when a test does not notice.
 #   run.sh [MUTANT...]      only these
 . "$(dirname "$0")/../../scripts/lib.sh"
-# A mutant that hangs has been noticed.
+# A test that hangs on a mutant has noticed it.
 export PGISOLATIONTIMEOUT=15
+limit=150
 list=$HERE/test/mutants/list.tsv
 one=$HERE/scripts/one.sh
 
@@ -33,7 +34,7 @@ while IFS=$'\t' read -r mutant test promise; do
   if ! "$one" test "$test" >"$log" 2>&1; then
     cat "$log"
     report "not ok" "$test fails without any mutant"
-  elif "$one" "mutant=$mutant" "$test" >"$log" 2>&1; then
+  elif timeout --kill-after=20 "$limit" "$one" "mutant=$mutant" "$test" >"$log" 2>&1; then
     report "not ok" "$mutant: $test does not notice ($promise)"
   elif grep -q 'the build of .* failed' "$log"; then
     cat "$log"
