@@ -67,7 +67,7 @@ for check in "$HERE"/scripts/checks/*.sh; do
   failed=$(grep -cE '^not ok ' "$log" || true)
   # A check that says nothing has checked nothing.
   [ $status -eq 0 ] && [ "$passed" -gt 0 ] || [ "$failed" -gt 0 ] || failed=1
-  [ "$failed" -eq 0 ] || sed 's/^/    /' "$log"
+  [ "$failed" -eq 0 ] || grep -vE '^ok ' "$log" | sed 's/^/    /' || true
   say "$passed $failed" >"$WORK/checks/$name.count"
   printf '  %-24s %4d passed, %d failed %8s s\n' "$name" "$passed" "$failed" "$(seconds_since "$started")"
 done
