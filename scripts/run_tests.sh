@@ -51,7 +51,7 @@ with_perl() {
     export TESTDIR="$dir" TESTDATADIR="$dir/tmp_check" TESTLOGDIR="$dir/tmp_check/log" LOGS="$dir/log"
     unset PGHOST PGUSER PGDATABASE
     printf '%s\0' "${@/#/$input/t/}" |
-      run_group xargs -0 -n 1 -P 2 sh -c 'timeout -k 10 300 prove --verbose --timer "$0" >"$LOGS/${0##*/}.log" 2>&1'
+      run_group xargs -0 -n 1 -P 2 sh -c 'timeout --foreground -k 10 300 prove --verbose --timer "$0" >"$LOGS/${0##*/}.log" 2>&1'
   ) || status=1
   passed=$(cat "$dir"/log/*.log | grep -E '^ok [0-9]' | grep -cvE '# (skip|SKIP)' || true)
   failed=$(cat "$dir"/log/*.log | grep -cE '^not ok [0-9]' || true)
