@@ -170,13 +170,4 @@ inline bool rewritten_here(Relation rel) {
   return rewritten != InvalidSubTransactionId && rel->rd_createSubid == InvalidSubTransactionId;
 }
 
-// Ownership checks by object kind were folded into one function in 16.
-inline bool owns_relation(Oid relid, Oid role) {
-#if PG_VERSION_NUM >= 160000
-  return object_ownercheck(RelationRelationId, relid, role);
-#else
-  return pg_class_ownercheck(relid, role);
-#endif
-}
-
 } // namespace gatepost::pg
