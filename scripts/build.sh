@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds kinds of the module and prints their folders:
-#   build.sh KIND...      release | test | mutant=NAME | modules (all of test/modules) | client (the C++ side)
+#   build.sh KIND...      release | test | mutant=NAME | modules (all of test/modules) | modules=MUTANT | client (the C++ side)
 . "$(dirname "$0")/lib.sh"
-[ $# -ge 1 ] || die "usage: $0 release|test|mutant=NAME|modules|client..."
+[ $# -ge 1 ] || die "usage: $0 release|test|mutant=NAME|modules|modules=MUTANT|client..."
 server_paths
 lock_builds
 
@@ -44,12 +44,14 @@ for kind; do
     with_make "$dir" "$HERE/Makefile" GATEPOST_TEST=1 "GATEPOST_MUTANT=${kind#mutant=}"
     say "$dir"
     ;;
-  modules)
+  modules | modules=?*)
+    mutant=${kind#modules}
+    mutant=${mutant#=}
     for makefile in "$HERE"/test/modules/*/Makefile; do
       [ -e "$makefile" ] || continue
-      name=$(basename "${makefile%/*}")
-      with_make "$BUILDS/modules/$name" "$makefile"
-      say "$BUILDS/modules/$name"
+      dir=$BUILDS/${mutant:+mutants/$mutant.}modules/$(basename "${makefile%/*}")
+      with_make "$dir" "$makefile" ${mutant:+"GATEPOST_MUTANT=$mutant"}
+      say "$dir"
     done
     ;;
   client)

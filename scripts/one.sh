@@ -14,7 +14,10 @@ for test; do
 done
 
 server_paths
-mapfile -t builds < <("$HERE/scripts/build.sh" "$kind" modules)
+# The modules of the tests hold code of src/ too.
+modules=modules
+[[ $kind != mutant=* ]] || modules=modules=${kind#mutant=}
+mapfile -t builds < <("$HERE/scripts/build.sh" "$kind" "$modules")
 [ ${#builds[@]} -gt 0 ] || exit 1
 make_work
 "$HERE/scripts/private_root.sh" "$WORK/root" "${builds[@]}"
