@@ -182,7 +182,7 @@ bool take_rung(const RungRequest &request) {
   if (request.scope == RungScope::session)
     holder_keep_for_session(key, mode_of(request.shared));
   note_rung(key, request.shared, request.scope);
-  note_rung_taken();
+  note_holder_tag();
   return true;
 }
 
@@ -193,7 +193,7 @@ void unlock_rung(LeaseName name, bool shared) {
     if (!mutant("unlocked_at_once")) {
       note_kept_rung();
       if (!mutant("kept_tag_prepared"))
-        note_rung_taken();
+        note_holder_tag();
     }
     return;
   }

@@ -145,7 +145,7 @@ void note_purge() {
   done.only_releases = false;
 }
 
-void note_rung_taken() { done.rungs.note(); }
+void note_holder_tag() { done.rungs.note(); }
 
 bool changed_in_transaction() { return static_cast<bool>(done.changed); }
 

@@ -14,9 +14,9 @@ void note_durable_change();
 void begin_release();
 void end_release();
 
-// A purge, and a rung: the transaction cannot be prepared.
+// A purge, and a holder tag kept by a rung or a use: the transaction cannot be prepared.
 void note_purge();
-void note_rung_taken();
+void note_holder_tag();
 
 // What this transaction has done so far: changed any lease; purged any.
 bool changed_in_transaction();

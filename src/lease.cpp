@@ -14,6 +14,7 @@
 #include "slots.hpp"
 #include "testpoint.hpp"
 #include "token.hpp"
+#include "uses.hpp"
 
 namespace gatepost {
 namespace {
@@ -236,7 +237,8 @@ int64 acquire_lease(const AcquireRequest &request) {
   }
   close_slots_written(&slots);
   note_durable_change();
-  flush_tokens(sequence);
+  end_use(request.name);
+  flush_tokens(sequence, token);
   unlock_sequence(sequence);
   return token;
 }
@@ -337,7 +339,7 @@ int64 break_lease(LeaseName name, int64 token, const char *reason) {
   }
   close_slots_written(&slots);
   note_durable_change();
-  flush_tokens(sequence);
+  flush_tokens(sequence, result);
   unlock_sequence(sequence);
   ereport(LOG, (errmsg("lease broken: name \"%s\", token %lld, by \"%s\", reason \"%s\"", printable(name),
                        static_cast<long long>(slot_data(found.row)->token), GetUserNameFromId(GetUserId(), true),

@@ -2,6 +2,7 @@
 
 #include "clock.hpp"
 #include "mutant.hpp"
+#include "testpoint.hpp"
 
 namespace gatepost {
 namespace {
@@ -131,9 +132,11 @@ bool wait_within(int64 limit_us, void (*wait)(void *), void *argument) {
     if (limited)
       LockTimeout = static_cast<int>(limit_ms);
     wait(argument);
+    at(Point::wait_ended);
     LockTimeout = saved;
     // The time can be over in the moment in which the lock is granted: then it is granted.
-    if (get_timeout_indicator(LOCK_TIMEOUT, true) && !get_timeout_indicator(STATEMENT_TIMEOUT, false))
+    if (get_timeout_indicator(LOCK_TIMEOUT, true) && !get_timeout_indicator(STATEMENT_TIMEOUT, false) &&
+        !mutant("late_grants_refused"))
       QueryCancelPending = false;
     ReleaseCurrentSubTransaction();
     MemoryContextSwitchTo(context);

@@ -5,6 +5,7 @@
 #include "relations.hpp"
 #include "rungs.hpp"
 #include "testpoint.hpp"
+#include "uses.hpp"
 
 extern "C" {
 PG_MODULE_MAGIC;
@@ -20,4 +21,5 @@ void _PG_init(void) {
   MarkGUCPrefixReserved("gatepost");
   register_relation_callbacks();
   register_rung_callbacks();
+  register_use_callbacks();
 }

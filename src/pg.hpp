@@ -27,6 +27,7 @@ extern "C" {
 #include "access/transam.h"
 #include "access/xact.h"
 #include "access/xlog.h"
+#include "access/xloginsert.h"
 #include "catalog/pg_collation.h"
 #include "catalog/dependency.h"
 #include "catalog/index.h"
@@ -44,6 +45,7 @@ extern "C" {
 #include "commands/sequence.h"
 #include "commands/trigger.h"
 #include "common/cryptohash.h"
+#include "common/hashfn.h"
 #include "common/sha2.h"
 #include "executor/executor.h"
 #include "executor/spi.h"
@@ -168,6 +170,24 @@ inline bool rewritten_here(Relation rel) {
   const SubTransactionId rewritten = rel->rd_firstRelfilenodeSubid;
 #endif
   return rewritten != InvalidSubTransactionId && rel->rd_createSubid == InvalidSubTransactionId;
+}
+
+// The server's macros count in a volatile, which C++20 frowns upon.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wvolatile"
+inline void enter_critical_section() { START_CRIT_SECTION(); }
+inline void leave_critical_section() { END_CRIT_SECTION(); }
+#pragma GCC diagnostic pop
+
+// The head of a sequence's record in the log: names its file.
+inline xl_seq_rec sequence_record(Relation sequence) {
+  xl_seq_rec record{};
+#if PG_VERSION_NUM >= 160000
+  record.locator = sequence->rd_locator;
+#else
+  record.node = sequence->rd_node;
+#endif
+  return record;
 }
 
 } // namespace gatepost::pg

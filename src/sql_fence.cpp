@@ -1,6 +1,7 @@
 // SQL doors: fences.
 #include "arguments.hpp"
 #include "edge.hpp"
+#include "fence.hpp"
 #include "fenced_update.hpp"
 #include "rights.hpp"
 #include "token.hpp"
@@ -18,6 +19,15 @@ Jsonb *object_argument(FunctionCallInfo fcinfo, int index, const char *argument)
 }
 
 } // namespace
+
+GATEPOST_FUNCTION(fence_use) {
+  require_changing("fence_use()");
+  const LeaseName name = name_argument(fcinfo, 0);
+  const int64 token = token_argument(fcinfo, 1, "token");
+  require_argument(fcinfo, 2, "live");
+  use_lease(name, token, PG_GETARG_BOOL(2));
+  PG_RETURN_VOID();
+}
 
 GATEPOST_FUNCTION(fenced_update) {
   require_changing("fenced_update()");

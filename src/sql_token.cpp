@@ -17,7 +17,7 @@ GATEPOST_FUNCTION(token_draw) {
   ensure_identity();
   const Oid sequence = lock_sequence();
   const int64 token = draw_token(sequence);
-  flush_tokens(sequence);
+  flush_tokens(sequence, token);
   unlock_sequence(sequence);
   PG_RETURN_INT64(token);
 }

@@ -16,6 +16,8 @@ enum class Point {
   token_drawn = 9,   // drawn, not yet flushed
   rung_taken = 11,   // a rung has the tag, in the mutex, before it marks the row
   look_started = 10, // the scan of a look has read its index page
+  use_looked = 12,   // fence_use finds its token good, in the mutex, before the holder tag
+  wait_ended = 13,   // a wait in the lock manager has got what it waited for
 };
 
 #ifdef GATEPOST_TEST

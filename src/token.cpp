@@ -3,28 +3,11 @@
 #include "errors.hpp"
 #include "mutant.hpp"
 #include "relations.hpp"
+#include "sequence_page.hpp"
 #include "testpoint.hpp"
 
 namespace gatepost {
 namespace {
-
-// One page of the sequence, as of one moment.
-struct SequencePage {
-  int64 last_value;
-  XLogRecPtr lsn;
-};
-
-SequencePage read_sequence(Relation sequence) {
-  const Buffer buffer = ReadBuffer(sequence, 0);
-  LockBuffer(buffer, BUFFER_LOCK_SHARE);
-  const Page page = BufferGetPage(buffer);
-  const ItemId item = PageGetItemId(page, FirstOffsetNumber);
-  const auto header = reinterpret_cast<HeapTupleHeader>(PageGetItem(page, item));
-  const auto data = reinterpret_cast<Form_pg_sequence_data>(reinterpret_cast<char *>(header) + header->t_hoff);
-  const SequencePage result{data->last_value, PageGetLSN(page)};
-  UnlockReleaseBuffer(buffer);
-  return result;
-}
 
 // What this backend has seen drawn: tokens at or below it need no look at the sequence.
 struct HighWater {
@@ -41,13 +24,12 @@ int64 draw_token(Oid sequence) {
   return token;
 }
 
-void flush_tokens(Oid sequence) {
+void flush_tokens(Oid sequence, int64 token) {
   if (mutant("tokens_unflushed"))
     return;
   Relation rel = relation_open(sequence, NoLock);
-  const SequencePage page = read_sequence(rel);
+  flush_sequence(rel, token);
   relation_close(rel, NoLock);
-  XLogFlush(page.lsn);
 }
 
 int64 last_token() {

@@ -6,9 +6,10 @@
 namespace gatepost {
 
 // Draws the next token. The sequence must have been locked (lock_sequence). Flush with flush_tokens before anyone sees
-// it: nextval is not durable by itself, and the same value could come twice after a crash.
+// it: nextval is not durable by itself, and the same value could come twice after a crash. Most flushes find that the
+// log on disk covers the token already.
 int64 draw_token(Oid sequence);
-void flush_tokens(Oid sequence);
+void flush_tokens(Oid sequence, int64 token);
 
 // The highest token drawn so far.
 int64 last_token();

@@ -1,4 +1,4 @@
-title='Acquire and release on 1,000 names, where a flush takes 1 ms more'
+title='Acquire and release on 1,000 names, where a flush takes 5 ms more'
 clients=(8)
 contenders=(lease upsert update bound)
 scripts=([lease]=../pair/lease [upsert]=../pair/upsert [update]=../pair/update [bound]=../pair/bound)

@@ -1,0 +1,152 @@
+#include "fence.hpp"
+
+#include "durability.hpp"
+#include "errors.hpp"
+#include "hash.hpp"
+#include "identity.hpp"
+#include "lease_state.hpp"
+#include "locks.hpp"
+#include "mutant.hpp"
+#include "slots.hpp"
+#include "testpoint.hpp"
+#include "token.hpp"
+#include "uses.hpp"
+
+namespace gatepost {
+namespace {
+
+struct UseRequest {
+  LeaseName name;
+  int64 token;
+  bool live;
+};
+
+// A token above the caller's has been granted: that stays so, whatever is in flight.
+bool is_superseded(const Look &found, int64 token) {
+  return found.row != nullptr && slot_data(found.row)->token > token;
+}
+
+// Whether somebody's open transaction decides: a grant, whatever becomes of it, and for a use that asks for a live
+// lease a renewal or release too.
+bool must_wait(const Look &found, const UseRequest &request) {
+  if (!TransactionIdIsValid(found.writer) || mutant("use_flight_ignored"))
+    return false;
+  if (request.live || found.flight == nullptr || found.row == nullptr)
+    return true;
+  return slot_data(found.flight)->token != slot_data(found.row)->token;
+}
+
+bool is_good(const Look &found, const UseRequest &request) {
+  if (found.row == nullptr || slot_data(found.row)->kind != kind::lock || slot_data(found.row)->token != request.token)
+    return false;
+  if (!has_privs_of_role(GetUserId(), slot_data(found.row)->role))
+    return false;
+  const State state = state_of(*slot_data(found.row), this_moment());
+  return is_live(state) || (state == State::lapsed && !request.live);
+}
+
+[[noreturn]] void refuse_not_held(const UseRequest &request, const char *detail) {
+  ereport(ERROR, (errcode(lease_not_held),
+                  errmsg("lease \"%s\" is not held with token %lld", printable(request.name),
+                         static_cast<long long>(request.token)),
+                  detail != nullptr ? errdetail("%s", detail) : 0));
+}
+
+[[noreturn]] void refuse_stale(const UseRequest &request, const char *detail) {
+  ereport(ERROR, (errcode(stale_token), errmsg("token %lld is stale", static_cast<long long>(request.token)),
+                  errdetail("%s", detail)));
+}
+
+// Why the token is no good. Whoever may not know the lease is told what an absent one would tell.
+[[noreturn]] void refuse(const UseRequest &request, const Look &found) {
+  if (found.row == nullptr)
+    refuse_not_held(request, nullptr);
+  const SlotData &data = *slot_data(found.row);
+  if (!has_privs_of_role(GetUserId(), data.role))
+    refuse_not_held(request, nullptr);
+  if (data.kind != kind::lock)
+    ereport(ERROR, (errcode(wrong_kind), errmsg("\"%s\" is a semaphore, not a lease", printable(request.name))));
+  if (data.token > request.token)
+    refuse_stale(request, psprintf("Lease \"%s\" has been granted with token %lld since.", printable(request.name),
+                                   static_cast<long long>(data.token)));
+  if (data.token < request.token)
+    ereport(ERROR, (errcode(token_of_other_lease),
+                    errmsg("token %lld is not of lease \"%s\"", static_cast<long long>(request.token),
+                           printable(request.name)),
+                    errdetail("The latest token of that lease is %lld.", static_cast<long long>(data.token))));
+  switch (state_of(data, this_moment())) {
+  case State::superseded:
+    refuse_stale(request, psprintf("Lease \"%s\" lapsed, and its name has been taken by an advisory lock since.",
+                                   printable(request.name)));
+  case State::released:
+    refuse_not_held(request, "It has been released.");
+  case State::broken:
+    refuse_not_held(request, "It has been broken.");
+  default:
+    refuse_not_held(request, "It has lapsed, and a live lease was asked for.");
+  }
+}
+
+enum class Outcome { used, refused, wait_for_writer, wait_for_tag };
+
+// One try, under the mutex: look; tag without waiting; look again, since a release in flight at the first look can have
+// ended before the tag was had, and with it what shut the name.
+Outcome attempt(const Slots &slots, const UseRequest &request, uint64 key, Look *found) {
+  *found = look(slots, request.name, 0);
+  if (must_wait(*found, request))
+    return Outcome::wait_for_writer;
+  if (!is_good(*found, request))
+    return Outcome::refused;
+  at(Point::use_looked);
+  if (!holder_take(key, HolderMode::use, false))
+    return Outcome::wait_for_tag;
+  if (mutant("use_looks_once"))
+    return Outcome::used;
+  *found = look(slots, request.name, 0);
+  if (!must_wait(*found, request) && is_good(*found, request))
+    return Outcome::used;
+  holder_drop(key, HolderMode::use);
+  return must_wait(*found, request) ? Outcome::wait_for_writer : Outcome::refused;
+}
+
+} // namespace
+
+void use_lease(LeaseName name, int64 token, bool live) {
+  ensure_identity();
+  require_known_token(token);
+  if (!live && token_in_use(name.bytes()) == token)
+    return;
+  const UseRequest request{name, token, live};
+  const uint64 key = key_of(name);
+  for (;;) {
+    Slots slots;
+    open_slots(&slots, AccessShareLock, false, short_patience_us);
+    // Who is stale for good learns it without the mutex, so that asking again and again disturbs nobody.
+    Look found = look(slots, name, 0);
+    Outcome outcome = Outcome::refused;
+    if (!is_superseded(found, token) || mutant("stale_uses_disturb")) {
+      mutex_lock(LockClass::mutex, key);
+      outcome = attempt(slots, request, key, &found);
+      mutex_unlock(LockClass::mutex, key);
+    }
+    close_slots(&slots);
+    switch (outcome) {
+    case Outcome::used:
+      note_use(name, token);
+      note_holder_tag();
+      return;
+    case Outcome::refused:
+      refuse(request, found);
+    case Outcome::wait_for_writer:
+      XactLockTableWait(found.writer, nullptr, nullptr, XLTW_None);
+      break;
+    case Outcome::wait_for_tag:
+      // Only between the visible end of another's transaction and the going of its locks.
+      holder_take(key, HolderMode::use, true);
+      holder_drop(key, HolderMode::use);
+      break;
+    }
+  }
+}
+
+} // namespace gatepost

@@ -1,0 +1,100 @@
+#include "sequence_page.hpp"
+
+#include "mutant.hpp"
+#include "relations.hpp"
+#include "token_layout.hpp"
+
+namespace gatepost {
+namespace {
+
+constexpr int64 logged_ahead = 256;
+
+HeapTupleHeader tuple_on(Page page) {
+  return reinterpret_cast<HeapTupleHeader>(PageGetItem(page, PageGetItemId(page, FirstOffsetNumber)));
+}
+
+Form_pg_sequence_data data_of(HeapTupleHeader header) {
+  return reinterpret_cast<Form_pg_sequence_data>(reinterpret_cast<char *>(header) + header->t_hoff);
+}
+
+// Values left to be drawn without a record, by which nextval itself decides.
+bool due(Form_pg_sequence_data data) {
+  return data->is_called && data->log_cnt <= logged_ahead / 2 &&
+         data->last_value <= max_token - logged_ahead * token_step && !mutant("tokens_not_ahead");
+}
+
+// The same record that nextval writes, further ahead.
+void log_ahead(Relation sequence) {
+  const Buffer buffer = ReadBuffer(sequence, 0);
+  LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+  const Page page = BufferGetPage(buffer);
+  const HeapTupleHeader header = tuple_on(page);
+  const Form_pg_sequence_data data = data_of(header);
+  if (due(data)) {
+    const int64 last_value = data->last_value;
+    xl_seq_rec record = pg::sequence_record(sequence);
+    pg::enter_critical_section();
+    MarkBufferDirty(buffer);
+    data->last_value = last_value + logged_ahead * token_step;
+    data->log_cnt = 0;
+    XLogBeginInsert();
+    XLogRegisterBuffer(0, buffer, REGBUF_WILL_INIT);
+    XLogRegisterData(reinterpret_cast<char *>(&record), sizeof record);
+    XLogRegisterData(reinterpret_cast<char *>(header), ItemIdGetLength(PageGetItemId(page, FirstOffsetNumber)));
+    const XLogRecPtr end = XLogInsert(RM_SEQ_ID, XLOG_SEQ_LOG);
+    PageSetLSN(page, end);
+    data->last_value = last_value;
+    data->log_cnt = logged_ahead;
+    pg::leave_critical_section();
+  }
+  UnlockReleaseBuffer(buffer);
+}
+
+// What this backend knows of the log on disk. A sequence that somebody sets back makes it worthless.
+struct Coverage {
+  int64 flushed; // covered by what is flushed
+  int64 pending; // covered when pending_lsn is flushed
+  XLogRecPtr pending_lsn;
+  int64 last_token;
+  uint64 epoch;
+} known;
+
+void note(const SequencePage &page) {
+  const XLogRecPtr flushed = GetFlushRecPtr(nullptr);
+  if (page.lsn <= flushed) {
+    known.flushed = Max(known.flushed, page.covered);
+    return;
+  }
+  if (known.pending_lsn <= flushed)
+    known.flushed = Max(known.flushed, known.pending);
+  known.pending = page.covered;
+  known.pending_lsn = page.lsn;
+}
+
+} // namespace
+
+SequencePage read_sequence(Relation sequence) {
+  const Buffer buffer = ReadBuffer(sequence, 0);
+  LockBuffer(buffer, BUFFER_LOCK_SHARE);
+  const Page page = BufferGetPage(buffer);
+  const Form_pg_sequence_data data = data_of(tuple_on(page));
+  const SequencePage result{data->last_value, data->last_value + data->log_cnt * token_step, PageGetLSN(page)};
+  UnlockReleaseBuffer(buffer);
+  return result;
+}
+
+void flush_sequence(Relation sequence, int64 token) {
+  if (known.epoch != relations_epoch() || token <= known.last_token)
+    known = {};
+  known.epoch = relations_epoch();
+  known.last_token = token;
+  const SequencePage page = read_sequence(sequence);
+  note(page);
+  if (page.covered - page.last_value <= logged_ahead / 2 * token_step)
+    log_ahead(sequence);
+  // The older record covers the token too: nobody waits for the one just written.
+  if (token > known.flushed)
+    XLogFlush(page.lsn);
+}
+
+} // namespace gatepost

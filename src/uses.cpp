@@ -1,0 +1,181 @@
+#include "uses.hpp"
+
+#include "mutant.hpp"
+
+namespace gatepost {
+namespace {
+
+struct Use {
+  const char *name;
+  int32 size;
+  int32 next; // in its bucket, -1 at the end
+  int64 token;
+  SubTransactionId began;
+  SubTransactionId ended; // by an own grant
+  bool asked_for;
+
+  std::string_view bytes() const { return {name, static_cast<size_t>(size)}; }
+};
+
+// All in TopTransactionContext.
+Use *uses;
+int use_count;
+int use_room;
+int32 *buckets;
+int bucket_count;
+uint64 version = 1;
+
+int32 *bucket_of(std::string_view name) {
+  const uint32 hash = hash_bytes(reinterpret_cast<const unsigned char *>(name.data()), static_cast<int>(name.size()));
+  return &buckets[hash & (bucket_count - 1)];
+}
+
+void link_all() {
+  for (int i = 0; i < bucket_count; i++)
+    buckets[i] = -1;
+  for (int i = 0; i < use_count; i++) {
+    int32 *bucket = bucket_of(uses[i].bytes());
+    uses[i].next = *bucket;
+    *bucket = i;
+  }
+}
+
+void make_room() {
+  if (use_count < use_room)
+    return;
+  const int room = Max(use_room * 2, 16);
+  auto *bigger = static_cast<Use *>(MemoryContextAllocHuge(TopTransactionContext, sizeof(Use) * room));
+  auto *wider = static_cast<int32 *>(MemoryContextAllocHuge(TopTransactionContext, sizeof(int32) * room));
+  if (use_count > 0)
+    memcpy(bigger, uses, sizeof(Use) * use_count);
+  uses = bigger;
+  use_room = room;
+  buckets = wider;
+  bucket_count = room;
+  link_all();
+}
+
+// The latest use of the name that has not ended.
+Use *current_use(std::string_view name) {
+  if (use_count == 0)
+    return nullptr;
+  for (int32 i = *bucket_of(name); i >= 0; i = uses[i].next)
+    if (uses[i].ended == InvalidSubTransactionId && uses[i].bytes() == name)
+      return &uses[i];
+  return nullptr;
+}
+
+int64 asked_for(Use *use) {
+  if (use == nullptr)
+    return 0;
+  use->asked_for = true;
+  return use->token;
+}
+
+void forget_all() {
+  if (use_count > 0)
+    version++;
+  uses = nullptr;
+  buckets = nullptr;
+  use_count = use_room = bucket_count = 0;
+}
+
+// A use counts until its transaction ends: alone in a transaction of its own it has guarded nothing.
+void warn_of_idle_uses() {
+  if (IsTransactionBlock())
+    return;
+  for (int i = 0; i < use_count; i++)
+    if (!uses[i].asked_for && !mutant("idle_uses_unsaid"))
+      ereport(WARNING,
+              (errmsg("the use of lease \"%.*s\" has ended with a transaction that wrote to no table it protects",
+                      pg_mbcliplen(uses[i].name, uses[i].size, 128), uses[i].name),
+               errhint("Begin a transaction, call gatepost.fence_use(), and write, before it commits.")));
+}
+
+void on_transaction(XactEvent event, void *) {
+  switch (event) {
+  case XACT_EVENT_PRE_COMMIT:
+    warn_of_idle_uses();
+    break;
+  case XACT_EVENT_COMMIT:
+  case XACT_EVENT_ABORT:
+  case XACT_EVENT_PREPARE:
+    forget_all();
+    break;
+  default:
+    break;
+  }
+}
+
+void on_subtransaction(SubXactEvent event, SubTransactionId mine, SubTransactionId parent, void *) {
+  if (use_count == 0 || (event != SUBXACT_EVENT_ABORT_SUB && event != SUBXACT_EVENT_COMMIT_SUB))
+    return;
+  const bool aborted = event == SUBXACT_EVENT_ABORT_SUB;
+  if (aborted && mutant("uses_outlive_savepoints"))
+    return;
+  int kept = 0;
+  for (int i = 0; i < use_count; i++) {
+    Use &use = uses[i];
+    if (use.began == mine) {
+      if (aborted)
+        continue;
+      use.began = parent;
+    }
+    if (use.ended == mine)
+      use.ended = aborted ? InvalidSubTransactionId : parent;
+    uses[kept++] = use;
+  }
+  use_count = kept;
+  link_all();
+  version++;
+}
+
+} // namespace
+
+void note_use(LeaseName name, int64 token) {
+  make_room();
+  const auto bytes = name.bytes();
+  char *copy = static_cast<char *>(MemoryContextAlloc(TopTransactionContext, bytes.size()));
+  memcpy(copy, bytes.data(), bytes.size());
+  int32 *bucket = bucket_of(bytes);
+  uses[use_count] = {copy,  static_cast<int32>(bytes.size()), *bucket,
+                     token, GetCurrentSubTransactionId(),     InvalidSubTransactionId,
+                     false};
+  *bucket = use_count++;
+  version++;
+}
+
+void end_use(LeaseName name) {
+  Use *use = current_use(name.bytes());
+  if (use == nullptr || mutant("own_grant_ends_nothing"))
+    return;
+  use->ended = GetCurrentSubTransactionId();
+  version++;
+}
+
+int64 token_in_use(std::string_view name) {
+  const Use *use = current_use(name);
+  return use == nullptr ? 0 : use->token;
+}
+
+int64 token_asked_for(std::string_view name) { return asked_for(current_use(name)); }
+
+int64 only_token_asked_for(int *count) {
+  Use *only = nullptr;
+  *count = 0;
+  for (int i = 0; i < use_count; i++)
+    if (uses[i].ended == InvalidSubTransactionId) {
+      only = &uses[i];
+      ++*count;
+    }
+  return *count == 1 ? asked_for(only) : 0;
+}
+
+uint64 uses_version() { return version; }
+
+void register_use_callbacks() {
+  RegisterXactCallback(on_transaction, nullptr);
+  RegisterSubXactCallback(on_subtransaction, nullptr);
+}
+
+} // namespace gatepost
