@@ -29,6 +29,16 @@ int64 interval_microseconds(const Interval *interval, const char *argument) {
   return total;
 }
 
+int64 token_up_to(int64 most, FunctionCallInfo fcinfo, int index, const char *argument) {
+  require_argument(fcinfo, index, argument);
+  const int64 token = PG_GETARG_INT64(index);
+  if (token < 1 || token > most)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("%s %lld is out of range, tokens are between 1 and %lld", argument,
+                           static_cast<long long>(token), static_cast<long long>(most))));
+  return token;
+}
+
 text *label_argument(FunctionCallInfo fcinfo, int index, const char *argument, int most) {
   if (PG_ARGISNULL(index))
     return nullptr;
@@ -89,13 +99,11 @@ int64 duration_argument(FunctionCallInfo fcinfo, int index, const char *argument
 }
 
 int64 token_argument(FunctionCallInfo fcinfo, int index, const char *argument) {
-  require_argument(fcinfo, index, argument);
-  const int64 token = PG_GETARG_INT64(index);
-  if (token < 1 || token > max_token)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("%s %lld is out of range, tokens are between 1 and %lld", argument,
-                           static_cast<long long>(token), static_cast<long long>(max_token))));
-  return token;
+  return token_up_to(max_token, fcinfo, index, argument);
+}
+
+int64 foreign_token_argument(FunctionCallInfo fcinfo, int index, const char *argument) {
+  return token_up_to(PG_INT64_MAX, fcinfo, index, argument);
 }
 
 text *owner_argument(FunctionCallInfo fcinfo, int index) {

@@ -30,6 +30,9 @@ int64 duration_argument(FunctionCallInfo fcinfo, int index, const char *argument
 // 1 to 2^53 - 1.
 int64 token_argument(FunctionCallInfo fcinfo, int index, const char *argument);
 
+// 1 to 2^63 - 1: tokens of other issuers.
+int64 foreign_token_argument(FunctionCallInfo fcinfo, int index, const char *argument);
+
 // At most 256 bytes; nullptr when NULL.
 text *owner_argument(FunctionCallInfo fcinfo, int index);
 

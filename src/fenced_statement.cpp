@@ -1,6 +1,7 @@
 #include "fenced_statement.hpp"
 
 #include "mutant.hpp"
+#include "token_layout.hpp"
 
 #include <initializer_list>
 
@@ -187,6 +188,23 @@ void append_operator(StringInfo text, Oid oid) {
   ReleaseSysCache(tuple);
 }
 
+// Neither older than the mark nor, among tokens of this server's layout, of another history: src/split_history.hpp.
+void append_fence_condition(StringInfo text, const char *fence, int token, bool any_issuer) {
+  const auto append_token = [text, token] { append_parameter(text, token); };
+  append(text, {" AND (", alias, ".", fence, " IS NULL OR (", alias, ".", fence, " OPERATOR(pg_catalog.<=) "});
+  append_token();
+  if (!any_issuer) {
+    const char *shift = psprintf(" OPERATOR(pg_catalog.>>) %d", counter_bits + nonce_bits);
+    const char *nonce = psprintf(" OPERATOR(pg_catalog.&) %d::pg_catalog.int8", static_cast<int>(token_step) - 1);
+    append(text, {" AND ((", alias, ".", fence, shift, ") OPERATOR(pg_catalog.<>) ("});
+    append_token();
+    append(text, {shift, ") OR (", alias, ".", fence, nonce, ") OPERATOR(pg_catalog.=) ("});
+    append_token();
+    append(text, {nonce, "))"});
+  }
+  append(text, {"))"});
+}
+
 void check_target(Relation rel) {
   const char kind = rel->rd_rel->relkind;
   if (kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE)
@@ -262,11 +280,8 @@ FencedStatement build_statement(const FencedUpdate &update, Relation rel) {
     append_value(&text, changes.list[i], &parameters, update.changes, &changes_document);
   }
   append(&text, {" WHERE ", condition.data});
-  if (!mutant("fenced_update_condition")) {
-    append(&text, {" AND (", alias, ".", fence, " IS NULL OR ", alias, ".", fence, " OPERATOR(pg_catalog.<=) "});
-    append_parameter(&text, token);
-    append(&text, {")"});
-  }
+  if (!mutant("fenced_update_condition"))
+    append_fence_condition(&text, fence, token, update.any_issuer || generation_of(update.token) == 0);
   append(&text, {" RETURNING ", alias, ".", fence});
   // A row that policies show but do not let be updated is no row here; they ask for that only when it is locked.
   const bool policies = check_enable_rls(RelationGetRelid(rel), InvalidOid, true) == RLS_ENABLED;

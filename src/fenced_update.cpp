@@ -1,8 +1,11 @@
 #include "fenced_update.hpp"
 
 #include "errors.hpp"
+#include "fence_arguments.hpp"
 #include "fenced_statement.hpp"
 #include "mutant.hpp"
+#include "split_history.hpp"
+#include "token.hpp"
 
 namespace gatepost {
 namespace {
@@ -19,9 +22,17 @@ constexpr int cache_size = 64;
 Prepared cache[cache_size];
 int next_victim;
 
-// A trigger may call fenced_update inside fenced_update. Only the outermost call may throw plans away: those of the
-// outer calls are being executed.
-int depth;
+// The calls in progress: a trigger may call fenced_update inside fenced_update. Only the outermost may throw plans
+// away, since those of the outer calls are being executed.
+struct Running {
+  Oid target;
+  int64 token;
+  const Running *outer;
+};
+
+const Running *running;
+
+bool is_nested() { return running != nullptr && running->outer != nullptr; }
 
 bool is_prepared_as(const Prepared &prepared, const char *text, const Parameters &parameters) {
   return prepared.text != nullptr && prepared.count == parameters.count && strcmp(prepared.text, text) == 0 &&
@@ -40,7 +51,7 @@ SPIPlanPtr plan_for(const char *text, const Parameters &parameters) {
     if (is_prepared_as(prepared, text, parameters))
       return prepared.plan;
   SPIPlanPtr plan = prepare(text, parameters);
-  if (depth > 1 && cache[next_victim].text != nullptr && !mutant("plans_thrown_away"))
+  if (is_nested() && cache[next_victim].text != nullptr && !mutant("plans_thrown_away"))
     return plan;
   // Copied before the old entry goes, so that an error leaves the cache whole.
   char *kept_text = MemoryContextStrdup(TopMemoryContext, text);
@@ -106,6 +117,8 @@ bool apply(const FencedUpdate &update, const FencedStatement &statement, const c
       ereport(ERROR, (errcode(stale_token), errmsg("token %lld is stale", static_cast<long long>(update.token)),
                       errdetail("Token %lld is older than %lld, with which the row of \"%s\" was written.",
                                 static_cast<long long>(update.token), static_cast<long long>(fence.mark), relation)));
+    if (!fence.isnull && !update.any_issuer && split(fence.mark, update.token))
+      refuse_split(fence.mark, update.token, relation);
   }
   ereport(ERROR, (errcode(ERRCODE_TRIGGERED_ACTION_EXCEPTION),
                   errmsg("the update of relation \"%s\" was suppressed by a trigger or rule", relation)));
@@ -113,24 +126,38 @@ bool apply(const FencedUpdate &update, const FencedStatement &statement, const c
 
 } // namespace
 
-bool fenced_update(const FencedUpdate &update) {
+bool fenced_update(FencedUpdate update) {
   // The lock that the update will ask for: a weaker one first could deadlock with DDL that a plain UPDATE waits for.
   Relation rel = try_relation_open(update.target, RowExclusiveLock);
   if (rel == nullptr)
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("target with oid %u does not exist", update.target)));
+  update.any_issuer = takes_any_issuer(rel, update.fence_column);
+  if (!update.any_issuer)
+    require_known_token(update.token);
   const FencedStatement statement = build_statement(update, rel);
   const char *relation = pstrdup(RelationGetRelationName(rel));
+  const Running call{update.target, update.token, running};
   volatile bool applied = false;
   SPI_connect();
-  depth++;
   PG_TRY();
-  { applied = apply(update, statement, relation); }
+  {
+    running = &call;
+    applied = apply(update, statement, relation);
+  }
   PG_FINALLY();
-  { depth--; }
+  { running = call.outer; }
   PG_END_TRY();
   SPI_finish();
   relation_close(rel, NoLock);
   return applied;
+}
+
+int64 token_of_running_update(Oid relation) {
+  for (const Running *call = running; call != nullptr; call = call->outer)
+    if (call->target == relation ||
+        (get_rel_relispartition(relation) && list_member_oid(get_partition_ancestors(relation), call->target)))
+      return call->token;
+  return 0;
 }
 
 } // namespace gatepost

@@ -29,6 +29,7 @@ extern "C" {
 #include "access/xlog.h"
 #include "access/xloginsert.h"
 #include "catalog/pg_collation.h"
+#include "catalog/catalog.h"
 #include "catalog/dependency.h"
 #include "catalog/index.h"
 #include "catalog/indexing.h"
@@ -36,10 +37,13 @@ extern "C" {
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_constraint.h"
+#include "catalog/partition.h"
+#include "catalog/pg_depend.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_operator.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_sequence.h"
+#include "catalog/pg_trigger.h"
 #include "catalog/pg_type.h"
 #include "commands/event_trigger.h"
 #include "commands/sequence.h"
@@ -59,6 +63,7 @@ extern "C" {
 #include "pgstat.h"
 #include "replication/syncrep.h"
 #include "replication/walsender_private.h"
+#include "replication/logicalworker.h"
 #include "storage/bufmgr.h"
 #include "storage/bufpage.h"
 #include "storage/latch.h"
@@ -170,6 +175,15 @@ inline bool rewritten_here(Relation rel) {
   const SubTransactionId rewritten = rel->rd_firstRelfilenodeSubid;
 #endif
   return rewritten != InvalidSubTransactionId && rel->rd_createSubid == InvalidSubTransactionId;
+}
+
+// Whether the role owns the relation; 16 made one function of many (commit afbfc02983f).
+inline bool owns_relation(Oid relation, Oid role) {
+#if PG_VERSION_NUM >= 160000
+  return object_ownercheck(RelationRelationId, relation, role);
+#else
+  return pg_class_ownercheck(relation, role);
+#endif
 }
 
 // The server's macros count in a volatile, which C++20 frowns upon.

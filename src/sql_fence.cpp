@@ -4,7 +4,6 @@
 #include "fence.hpp"
 #include "fenced_update.hpp"
 #include "rights.hpp"
-#include "token.hpp"
 
 using namespace gatepost;
 
@@ -33,8 +32,11 @@ GATEPOST_FUNCTION(fenced_update) {
   require_changing("fenced_update()");
   require_argument(fcinfo, 0, "target");
   require_argument(fcinfo, 4, "fence_column");
-  const FencedUpdate update{PG_GETARG_OID(0), object_argument(fcinfo, 1, "key"), object_argument(fcinfo, 2, "changes"),
-                            token_argument(fcinfo, 3, "token"), NameStr(*PG_GETARG_NAME(4))};
-  require_known_token(update.token);
+  const FencedUpdate update{PG_GETARG_OID(0),
+                            object_argument(fcinfo, 1, "key"),
+                            object_argument(fcinfo, 2, "changes"),
+                            foreign_token_argument(fcinfo, 3, "token"),
+                            NameStr(*PG_GETARG_NAME(4)),
+                            false};
   PG_RETURN_BOOL(fenced_update(update));
 }

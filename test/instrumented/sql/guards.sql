@@ -3,6 +3,7 @@ CREATE FUNCTION server_error(depth int) RETURNS void LANGUAGE c AS '$libdir/gate
 CREATE FUNCTION rethrown() RETURNS void LANGUAGE c AS '$libdir/gatepost_guards', 'gatepost_guards_rethrown';
 CREATE FUNCTION exception(what text) RETURNS void LANGUAGE c AS '$libdir/gatepost_guards', 'gatepost_guards_exception';
 CREATE FUNCTION live() RETURNS int LANGUAGE c AS '$libdir/gatepost_guards', 'gatepost_guards_live';
+CREATE FUNCTION handling() RETURNS bool LANGUAGE c AS '$libdir/gatepost_guards', 'gatepost_guards_handling';
 
 CREATE FUNCTION caught(statement text, OUT code text, OUT message text, OUT detail text, OUT hint text)
 LANGUAGE plpgsql AS $$
@@ -22,6 +23,7 @@ SELECT code, message FROM unnest('{bad_alloc,invalid_argument,out_of_range,runti
 SELECT live();
 
 -- An exception that the C++ runtime believed still in flight would end the session sooner or later.
+SELECT handling();
 SELECT count(*), min(code), max(code) FROM generate_series(1, 2000) n,
     caught(CASE n % 3 WHEN 0 THEN 'SELECT server_error(2)' WHEN 1 THEN 'SELECT rethrown()'
            ELSE 'SELECT exception(''runtime_error'')' END);
@@ -37,4 +39,4 @@ ROLLBACK TO s;
 SELECT 1 AS works_on, live();
 COMMIT;
 
-DROP FUNCTION server_error, rethrown, exception, live, caught;
+DROP FUNCTION server_error, rethrown, exception, live, handling, caught;

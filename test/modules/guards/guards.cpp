@@ -2,6 +2,7 @@
 #include "callout.hpp"
 #include "edge.hpp"
 
+#include <exception>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -78,3 +79,6 @@ GATEPOST_FUNCTION(guards_exception) {
 }
 
 GATEPOST_FUNCTION(guards_live) { PG_RETURN_INT32(live); }
+
+// Whether the C++ runtime believes that an exception is still being handled.
+GATEPOST_FUNCTION(guards_handling) { PG_RETURN_BOOL(std::current_exception() != nullptr); }

@@ -1,0 +1,128 @@
+#include "protection.hpp"
+
+namespace gatepost {
+namespace {
+
+// The trigger's arguments, each ended by a zero byte.
+char **split_arguments(const bytea *stored, int count) {
+  char **arguments = static_cast<char **>(palloc(sizeof(char *) * (count + 1)));
+  const char *rest = VARDATA_ANY(stored);
+  for (int i = 0; i < count; i++) {
+    arguments[i] = pstrdup(rest);
+    rest += strlen(rest) + 1;
+  }
+  return arguments;
+}
+
+bool read_trigger(HeapTuple tuple, TupleDesc description, const FenceFunctions &functions, FenceTrigger *result) {
+  const auto form = reinterpret_cast<Form_pg_trigger>(GETSTRUCT(tuple));
+  int mode = 0;
+  while (mode < fence_mode_count && functions.oid[mode] != form->tgfoid)
+    mode++;
+  if (mode == fence_mode_count)
+    return false;
+  bool isnull;
+  const Datum stored = heap_getattr(tuple, Anum_pg_trigger_tgargs, description, &isnull);
+  result->oid = form->oid;
+  result->relation = form->tgrelid;
+  result->name = pstrdup(NameStr(form->tgname));
+  result->for_rows = TRIGGER_FOR_ROW(form->tgtype);
+  result->cloned = OidIsValid(form->tgparentid);
+  result->enabled = form->tgenabled;
+  result->count = form->tgnargs;
+  result->stored = split_arguments(DatumGetByteaPP(stored), form->tgnargs);
+  return read_fence_arguments(static_cast<FenceMode>(mode), result->count, result->stored, &result->arguments);
+}
+
+} // namespace
+
+List *fence_triggers_of(Oid relation) {
+  const FenceFunctions functions = fence_functions_here();
+  List *result = NIL;
+  Relation catalog = table_open(TriggerRelationId, AccessShareLock);
+  ScanKeyData key;
+  ScanKeyInit(&key, Anum_pg_trigger_tgrelid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relation));
+  SysScanDesc scan = systable_beginscan(catalog, TriggerRelidNameIndexId, true, nullptr, 1, &key);
+  while (HeapTuple tuple = systable_getnext(scan)) {
+    auto *trigger = static_cast<FenceTrigger *>(palloc0(sizeof(FenceTrigger)));
+    if (read_trigger(tuple, RelationGetDescr(catalog), functions, trigger))
+      result = lappend(result, trigger);
+  }
+  systable_endscan(scan);
+  table_close(catalog, AccessShareLock);
+  return result;
+}
+
+List *protected_relations() {
+  const FenceFunctions functions = fence_functions_here();
+  List *triggers = NIL;
+  // Found through what depends on the functions: pg_trigger has no index by function.
+  Relation catalog = table_open(DependRelationId, AccessShareLock);
+  for (const Oid function : functions.oid) {
+    if (!OidIsValid(function))
+      continue;
+    ScanKeyData keys[2];
+    ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ,
+                ObjectIdGetDatum(ProcedureRelationId));
+    ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(function));
+    SysScanDesc scan = systable_beginscan(catalog, DependReferenceIndexId, true, nullptr, 2, keys);
+    while (HeapTuple tuple = systable_getnext(scan)) {
+      const auto form = reinterpret_cast<Form_pg_depend>(GETSTRUCT(tuple));
+      if (form->classid == TriggerRelationId)
+        triggers = lappend_oid(triggers, form->objid);
+    }
+    systable_endscan(scan);
+  }
+  table_close(catalog, AccessShareLock);
+
+  List *relations = NIL;
+  catalog = table_open(TriggerRelationId, AccessShareLock);
+  ListCell *cell;
+  foreach (cell, triggers) {
+    ScanKeyData key;
+    ScanKeyInit(&key, Anum_pg_trigger_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(lfirst_oid(cell)));
+    SysScanDesc scan = systable_beginscan(catalog, TriggerOidIndexId, true, nullptr, 1, &key);
+    while (HeapTuple tuple = systable_getnext(scan))
+      relations = lappend_oid(relations, reinterpret_cast<Form_pg_trigger>(GETSTRUCT(tuple))->tgrelid);
+    systable_endscan(scan);
+  }
+  table_close(catalog, AccessShareLock);
+  list_sort(relations, list_oid_cmp);
+  list_deduplicate_oid(relations);
+  return relations;
+}
+
+bool is_linked(Oid relation) { return has_superclass(relation) || find_inheritance_children(relation, NoLock) != NIL; }
+
+const FenceTrigger *statement_trigger_of(List *triggers) {
+  ListCell *cell;
+  foreach (cell, triggers) {
+    const auto *trigger = static_cast<const FenceTrigger *>(lfirst(cell));
+    if (!trigger->for_rows)
+      return trigger;
+  }
+  return nullptr;
+}
+
+const FenceTrigger *row_trigger_like(List *triggers, const FenceTrigger &like) {
+  ListCell *cell;
+  foreach (cell, triggers) {
+    const auto *trigger = static_cast<const FenceTrigger *>(lfirst(cell));
+    if (trigger->for_rows && same_arguments(*trigger, like))
+      return trigger;
+  }
+  return nullptr;
+}
+
+bool needs_row_trigger(Oid relation, FenceMode mode) { return mode != FenceMode::by_lease || is_linked(relation); }
+
+bool same_arguments(const FenceTrigger &a, const FenceTrigger &b) {
+  if (a.arguments.mode != b.arguments.mode || a.count != b.count)
+    return false;
+  for (int i = 0; i < a.count; i++)
+    if (strcmp(a.stored[i], b.stored[i]) != 0)
+      return false;
+  return true;
+}
+
+} // namespace gatepost

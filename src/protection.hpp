@@ -1,0 +1,49 @@
+// Which tables are protected and how: reading the fence triggers that are there, and making those that are missing.
+#pragma once
+
+#include "fence_arguments.hpp"
+#include "pg.hpp"
+
+namespace gatepost {
+
+// The triggers of one protected relation. The statement trigger is on every relation of a tree of partitions or
+// children, since TRUNCATE and direct writes name any of them; it is also what marks a relation as protected. The row
+// trigger is where rows are looked at: always by template and by column; by lease where a row can come through another
+// table's statement, which fires no statement trigger here.
+//
+// The server clones the row trigger of a partitioned table for its partitions. It has a name of its own, so that a
+// table that is protected itself can be attached.
+inline constexpr const char *statement_trigger = "zz_gatepost_fence";
+inline constexpr const char *row_trigger = "zz_gatepost_fence_row";
+inline constexpr const char *cloned_row_trigger = "zz_gatepost_fence_rows";
+
+struct FenceTrigger {
+  Oid oid;
+  Oid relation;
+  const char *name;
+  bool for_rows;
+  bool cloned; // made by the server for a partition
+  char enabled;
+  FenceArguments arguments;
+  int count; // of arguments, as they are stored
+  char **stored;
+};
+
+// The fence triggers of a relation, a list of FenceTrigger pointers.
+List *fence_triggers_of(Oid relation);
+
+// Every relation with a fence trigger of its own; a list of oids.
+List *protected_relations();
+
+// Whether rows can reach the relation through another one's statement, or the other way round.
+bool is_linked(Oid relation);
+
+bool needs_row_trigger(Oid relation, FenceMode mode);
+
+// Out of such a list; nullptr when there is none.
+const FenceTrigger *statement_trigger_of(List *triggers);
+const FenceTrigger *row_trigger_like(List *triggers, const FenceTrigger &like);
+
+bool same_arguments(const FenceTrigger &a, const FenceTrigger &b);
+
+} // namespace gatepost
