@@ -35,6 +35,22 @@ CREATE TRIGGER floor_loaded BEFORE INSERT ON gatepost.floor
 ALTER TABLE gatepost.floor ENABLE ALWAYS TRIGGER floor_loaded;
 COMMENT ON TRIGGER floor_loaded ON gatepost.floor IS 'Raises the generation above the token that a dump carries';
 
+CREATE FUNCTION gatepost.rule_loaded() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'gatepost_rule_loaded';
+COMMENT ON FUNCTION gatepost.rule_loaded() IS 'Trigger: adds the rules that a dump carries';
+CREATE TRIGGER rule_loaded BEFORE INSERT ON gatepost.name_rules
+    FOR EACH ROW EXECUTE FUNCTION gatepost.rule_loaded();
+CREATE TRIGGER refuse_rows BEFORE UPDATE OR DELETE ON gatepost.name_rules
+    FOR EACH ROW EXECUTE FUNCTION gatepost.refuse_dml();
+CREATE TRIGGER refuse_statements BEFORE UPDATE OR DELETE OR TRUNCATE ON gatepost.name_rules
+    FOR EACH STATEMENT EXECUTE FUNCTION gatepost.refuse_dml();
+ALTER TABLE gatepost.name_rules ENABLE ALWAYS TRIGGER rule_loaded;
+ALTER TABLE gatepost.name_rules ENABLE ALWAYS TRIGGER refuse_rows;
+ALTER TABLE gatepost.name_rules ENABLE ALWAYS TRIGGER refuse_statements;
+COMMENT ON TRIGGER rule_loaded ON gatepost.name_rules IS 'Adds the rules that a dump carries';
+COMMENT ON TRIGGER refuse_rows ON gatepost.name_rules IS 'Rules are changed by rule_add and rule_drop only';
+COMMENT ON TRIGGER refuse_statements ON gatepost.name_rules IS 'Rules are changed by rule_add and rule_drop only';
+
 CREATE EVENT TRIGGER gatepost_refuse_in_constraints ON ddl_command_end
     WHEN TAG IN ('CREATE SCHEMA', 'CREATE TABLE', 'CREATE TABLE AS', 'SELECT INTO', 'ALTER TABLE', 'CREATE FOREIGN TABLE',
                  'ALTER FOREIGN TABLE', 'IMPORT FOREIGN SCHEMA', 'CREATE DOMAIN', 'ALTER DOMAIN')

@@ -8,9 +8,9 @@
 namespace gatepost {
 namespace {
 
-enum Known { slots_known, identity_known, sequence_known, floor_known, known_count };
+enum Known { slots_known, identity_known, sequence_known, floor_known, rules_known, known_count };
 
-constexpr const char *known_names[known_count] = {"lease_slots", "identity", "token_sequence", "floor"};
+constexpr const char *known_names[known_count] = {"lease_slots", "identity", "token_sequence", "floor", "name_rules"};
 
 struct Remembered {
   Oid oid;
@@ -105,18 +105,25 @@ bool on_primary_key_columns(const Form_pg_index form) {
 }
 
 // Why an index cannot be kept up by direct writes; nullptr: it can. The executor alone knows how to feed an expression
-// index or to judge a predicate, and a unique check on other columns would wait for strangers inside a mutex. A second
-// index on the key's columns is there during REINDEX CONCURRENTLY.
+// index or to judge a predicate.
 const char *unfit(Relation index) {
-  const Form_pg_index form = index->rd_index;
   if (index->rd_rel->relam != BTREE_AM_OID)
     return "is not a btree index";
   if (RelationGetIndexExpressions(index) != NIL)
     return "is on expressions";
   if (RelationGetIndexPredicate(index) != NIL)
     return "is partial";
-  if (form->indisexclusion)
+  if (index->rd_index->indisexclusion)
     return "is of an exclusion constraint";
+  return nullptr;
+}
+
+// The same for lease_slots: a unique check on other columns would wait for strangers inside a mutex. A second index on
+// the key's columns is there during REINDEX CONCURRENTLY.
+const char *unfit_for_slots(Relation index) {
+  if (const char *reason = unfit(index))
+    return reason;
+  const Form_pg_index form = index->rd_index;
   if (on_primary_key_columns(form) && index->rd_indcollation[0] != C_COLLATION_OID)
     return "is not of collation \"C\"";
   if (form->indisunique && !on_primary_key_columns(form))
@@ -128,20 +135,20 @@ const char *unfit(Relation index) {
 }
 
 // Result: false when an index could not be locked in time.
-bool verify_indexes(Relation rel, int64 patience_us) {
+bool verify_indexes(Relation rel, const char *name, const char *(*objection)(Relation), int64 patience_us) {
   if (!OidIsValid(pg::primary_key_index(rel)))
-    refuse_layout("lease_slots", "It has no primary key.");
+    refuse_layout(name, "It has no primary key.");
   List *indexes = RelationGetIndexList(rel);
   ListCell *cell;
   foreach (cell, indexes) {
     if (!relation_lock_within(lfirst_oid(cell), AccessShareLock, patience_us))
       return false;
     Relation index = index_open(lfirst_oid(cell), NoLock);
-    const char *reason = unfit(index);
+    const char *reason = objection(index);
     const char *detail = reason == nullptr ? nullptr : psprintf("Index %s %s.", RelationGetRelationName(index), reason);
     index_close(index, AccessShareLock);
     if (detail != nullptr)
-      refuse_layout("lease_slots", detail);
+      refuse_layout(name, detail);
   }
   list_free(indexes);
   return true;
@@ -226,7 +233,7 @@ bool try_open_slots(Slots *slots, LOCKMODE mode, bool toast, int64 patience_us) 
   if (!verify(slots_known, [rel, patience_us] {
         verify_columns(rel, "lease_slots", slot_columns, slot_column_count);
         verify_collation(rel);
-        return verify_indexes(rel, patience_us);
+        return verify_indexes(rel, "lease_slots", unfit_for_slots, patience_us);
       })) {
     table_close(rel, mode);
     return false;
@@ -315,6 +322,23 @@ Relation open_floor() {
 }
 
 void close_floor(Relation floor) { table_close(floor, AccessShareLock); }
+
+Relation open_rules(LOCKMODE mode) {
+  Oid oid;
+  if (!lock_known(rules_known, mode, short_patience_us, &oid))
+    refuse_lock("name_rules");
+  Relation rel = table_open(oid, NoLock);
+  if (!verify(rules_known, [rel] {
+        verify_columns(rel, "name_rules", rule_columns, rule_column_count);
+        return verify_indexes(rel, "name_rules", unfit, short_patience_us);
+      }))
+    refuse_lock("name_rules");
+  return rel;
+}
+
+void close_rules(Relation rules, LOCKMODE mode) { table_close(rules, mode); }
+
+bool is_rules(Oid relation) { return relation == oid_of(rules_known); }
 
 Oid slots_relation() { return oid_of(slots_known); }
 

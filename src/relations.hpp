@@ -49,10 +49,17 @@ bool is_floor(Oid relation);
 Relation open_floor();
 void close_floor(Relation floor);
 
+// Opens name_rules for a look or a write. Close with close_rules; after a write in NoLock, as any writer.
+Relation open_rules(LOCKMODE mode);
+void close_rules(Relation rules, LOCKMODE mode);
+
+// Whether the relation is name_rules.
+bool is_rules(Oid relation);
+
 // The oid of lease_slots, for rights.
 Oid slots_relation();
 
-// Rises whenever one of the relations may have been replaced: what is remembered about them is void.
+// Rises whenever one of the relations may have been replaced, or the rules changed: what is remembered is void.
 uint64 relations_epoch();
 
 void register_relation_callbacks();

@@ -15,8 +15,10 @@ void require_changing(const char *function) {
                     errmsg("cannot execute %s within a security-restricted operation", function)));
 }
 
+bool is_administrator() { return pg_class_aclcheck(slots_relation(), GetUserId(), ACL_UPDATE) == ACLCHECK_OK; }
+
 void require_administrator(const char *function) {
-  if (pg_class_aclcheck(slots_relation(), GetUserId(), ACL_UPDATE) == ACLCHECK_OK || mutant("administrators_unchecked"))
+  if (is_administrator() || mutant("administrators_unchecked"))
     return;
   ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("permission denied for %s", function),
                   errdetail("The role is not an administrator of Gatepost.")));

@@ -11,6 +11,9 @@ namespace gatepost {
 // in a security-restricted operation (42501).
 void require_changing(const char *function);
 
+// Whether the role in force has UPDATE on lease_slots.
+bool is_administrator();
+
 // For administrators' functions beside EXECUTE, since people grant on all functions: UPDATE on lease_slots. 42501.
 void require_administrator(const char *function);
 

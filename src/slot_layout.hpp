@@ -107,6 +107,11 @@ inline constexpr Column identity_columns[identity_column_count] = {
 
 inline constexpr Column floor_columns[] = {{"token", INT8OID, true}};
 
+enum RuleColumn { rule_prefix = 1, rule_member, rule_action, rule_column_count = rule_action };
+
+inline constexpr Column rule_columns[rule_column_count] = {
+    {"prefix", TEXTOID, true}, {"member", TEXTOID, true}, {"action", TEXTOID, true}};
+
 // The struct and the tuple agree only while nothing in between needs padding.
 static_assert(offsetof(SlotData, role) == 56 && offsetof(SlotData, request_id) == 72 &&
               offsetof(SlotData, kind) == 88 && offsetof(SlotData, superseded) == 90);

@@ -4,7 +4,7 @@
 #include "edge.hpp"
 #include "hash.hpp"
 #include "mutant.hpp"
-#include "rights.hpp"
+#include "rules.hpp"
 
 using namespace gatepost;
 
@@ -28,6 +28,7 @@ bool shared_argument(FunctionCallInfo fcinfo, int index) {
 Datum lock(FunctionCallInfo fcinfo, RungScope scope, const char *function) {
   require_rung_allowed(function);
   const LeaseName name = name_argument(fcinfo, 0);
+  require_action(name, Action::hold);
   take_rung({name, scope, shared_argument(fcinfo, 1), -1});
   PG_RETURN_VOID();
 }
@@ -35,6 +36,7 @@ Datum lock(FunctionCallInfo fcinfo, RungScope scope, const char *function) {
 Datum try_lock(FunctionCallInfo fcinfo, RungScope scope, const char *function) {
   require_rung_allowed(function);
   const LeaseName name = name_argument(fcinfo, 0);
+  require_action(name, Action::hold);
   const int64 wait = duration_argument(fcinfo, 1, "wait");
   PG_RETURN_BOOL(take_rung({name, scope, shared_argument(fcinfo, 2), wait}));
 }
@@ -53,6 +55,7 @@ GATEPOST_FUNCTION(try_advisory_lock) { return try_lock(fcinfo, RungScope::sessio
 
 GATEPOST_FUNCTION(advisory_unlock) {
   require_rung_allowed("advisory_unlock()");
+  // No rule is asked: what one has may be given back, and of another's it tells nothing.
   const LeaseName name = name_argument(fcinfo, 0);
   unlock_rung(name, shared_argument(fcinfo, 1));
   PG_RETURN_VOID();

@@ -3,6 +3,7 @@
 #include "edge.hpp"
 #include "lease.hpp"
 #include "rights.hpp"
+#include "rules.hpp"
 
 using namespace gatepost;
 
@@ -20,6 +21,7 @@ GATEPOST_FUNCTION(lease_acquire) {
   require_changing("lease_acquire()");
   AcquireRequest request;
   request.name = name_argument(fcinfo, 0);
+  require_action(request.name, Action::hold);
   request.ttl = ttl_argument(fcinfo, 1);
   if (duration_argument(fcinfo, 2, "wait") > 0)
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("wait must be 0: waiting is not supported")));
@@ -32,6 +34,7 @@ GATEPOST_FUNCTION(lease_acquire) {
 GATEPOST_FUNCTION(lease_renew) {
   require_changing("lease_renew()");
   const LeaseName name = name_argument(fcinfo, 0);
+  require_action(name, Action::hold);
   const int64 token = token_argument(fcinfo, 1, "token");
   const int64 ttl = PG_ARGISNULL(2) ? 0 : ttl_argument(fcinfo, 2);
   PG_RETURN_BOOL(renew_lease(name, token, ttl));
@@ -40,19 +43,24 @@ GATEPOST_FUNCTION(lease_renew) {
 GATEPOST_FUNCTION(lease_release) {
   require_changing("lease_release()");
   const LeaseName name = name_argument(fcinfo, 0);
+  require_action(name, Action::hold);
   PG_RETURN_BOOL(release_lease(name, token_argument(fcinfo, 1, "token")));
 }
 
 GATEPOST_FUNCTION(lease_status) {
   PreventCommandIfParallelMode("lease_status()");
   const LeaseName name = name_argument(fcinfo, 0);
+  require_action(name, Action::see);
   PG_RETURN_TEXT_P(cstring_to_text(lease_status(name, token_argument(fcinfo, 1, "token"))));
 }
 
 GATEPOST_FUNCTION(lease_break) {
   require_changing("lease_break()");
-  require_administrator("lease_break()");
+  // A rule may let others break leases of a name, so it takes a name to know.
+  if (PG_ARGISNULL(0))
+    require_administrator("lease_break()");
   const LeaseName name = name_argument(fcinfo, 0);
+  require_action(name, Action::break_lease);
   const int64 token = PG_ARGISNULL(1) ? 0 : token_argument(fcinfo, 1, "token");
   return token_or_null(fcinfo, break_lease(name, token, reason_argument(fcinfo, 2)));
 }

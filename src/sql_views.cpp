@@ -3,6 +3,7 @@
 #include "lease_state.hpp"
 #include "mutant.hpp"
 #include "relations.hpp"
+#include "rules.hpp"
 #include "slots.hpp"
 #include "token_layout.hpp"
 
@@ -28,6 +29,8 @@ const char *kind_name(char kind) {
 }
 
 void put_row(const Output &output, HeapTuple tuple, bool in_flight) {
+  if (!permitted(slot_name_of(output.slots, tuple), Action::see))
+    return;
   constexpr int columns = 17;
   Datum row[slot_column_count];
   bool row_nulls[slot_column_count];
@@ -107,6 +110,7 @@ void scan_serializable(const Output &output) {
 GATEPOST_FUNCTION(lease_rows) {
   PreventCommandIfParallelMode("lease_rows()");
   InitMaterializedSRF(fcinfo, 0);
+  refresh_rules();
   Slots slots;
   open_slots(&slots, AccessShareLock, false, short_patience_us);
   const Output output{slots, reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo), this_moment(),

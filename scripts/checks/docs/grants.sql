@@ -45,7 +45,7 @@ UNION ALL SELECT 'schema', a.grantee, a.privilege_type FROM pg_namespace AS n, a
 WHERE n.nspname = 'gatepost' AND a.grantee <> n.nspowner AND a.grantee::regrole::text <> 'check_everything';
 WITH wanted AS (
   VALUES ('schema', :'user', 'USAGE'), ('leases', :'user', 'SELECT'), ('advisory_locks', :'user', 'SELECT'),
-         ('schema', :'administrator', 'USAGE'), ('lease_slots', :'administrator', 'UPDATE')
+         ('schema', :'administrator', 'USAGE'), ('lease_slots', :'administrator', 'UPDATE'), ('rules', :'administrator', 'SELECT')
 ), found AS (
   SELECT what, grantee::regrole::text, privilege_type FROM given
 )
@@ -79,7 +79,11 @@ INSERT INTO calls VALUES
   ('lease_break', 'SELECT gatepost.lease_break(''docs'')'),
   ('lease_purge', 'SELECT gatepost.lease_purge(''0'', ''docs'')'),
   ('token_draw', 'SELECT gatepost.token_draw()'),
-  ('token_raise_generation', 'SELECT gatepost.token_raise_generation()');
+  ('token_raise_generation', 'SELECT gatepost.token_raise_generation()'),
+  ('rule_add', 'SELECT gatepost.rule_add(''docs'', ''check_nobody'', ''hold'')'),
+  ('rule_drop', 'SELECT gatepost.rule_drop(''docs'', ''check_nobody'', ''hold'')'),
+  ('rule_rows', 'SELECT FROM gatepost.rules'),
+  ('rule_rows', 'SELECT FROM gatepost.rule_rows()');
 SELECT tap('every function is called here', array_agg(f.name)) FROM functions AS f WHERE f.name NOT IN (SELECT name FROM calls);
 
 SELECT gatepost.token_draw() > 0 AS drawn \g /dev/null
@@ -103,6 +107,7 @@ SELECT r.role, s.statement FROM (VALUES (:'user'), (:'administrator'), ('check_n
     WHERE a.attrelid = c.oid AND a.attnum > 0 AND c.relkind <> 'S') AS s
 WHERE c.relnamespace = 'gatepost'::regnamespace AND c.relkind IN ('r', 'v', 'S');
 SELECT tap('no list opens a relation of gatepost but the views', array_agg(format('%s, %s', role, statement)))
-FROM direct WHERE outcome(role, statement) = 'done' AND NOT (role = :'user' AND statement IN ('SELECT FROM gatepost.leases', 'SELECT FROM gatepost.advisory_locks'));
+FROM direct WHERE outcome(role, statement) = 'done' AND NOT (role = :'user' AND statement IN ('SELECT FROM gatepost.leases', 'SELECT FROM gatepost.advisory_locks'))
+  AND NOT (role = :'administrator' AND statement = 'SELECT FROM gatepost.rules');
 SELECT tap('nor the schema', array_agg(role)) FROM (VALUES (:'user'), (:'administrator')) AS r(role)
 WHERE outcome(role, 'CREATE TABLE gatepost.mine ()') <> '42501';
