@@ -1,6 +1,7 @@
 #include "identity.hpp"
 
 #include "clock.hpp"
+#include "hash.hpp"
 #include "locks.hpp"
 #include "mutant.hpp"
 #include "relations.hpp"
@@ -109,11 +110,14 @@ int64 believed_wallclock(int64 stored_generation) {
   return wall - newest > year_us && !mutant("wall_clock_believed") ? newest : wall;
 }
 
-int64 random_nonce() {
-  uint8 byte;
-  if (!pg_strong_random(&byte, sizeof byte))
-    ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("could not generate random values")));
-  return byte & (token_step - 1);
+// The same for one server as long as it is up, so that DROP and CREATE EXTENSION within an hour look like no split of
+// its history; of two servers that were promoted apart it differs 31 times in 32.
+int64 nonce_of(const IdentityData &server) {
+  struct stat file {};
+  (void)stat("global/pg_control", &file);
+  const int64 what[] = {server.system, server.database, server.boot, static_cast<int64>(file.st_dev),
+                        static_cast<int64>(file.st_ino)};
+  return hash64({reinterpret_cast<const char *>(what), sizeof what}) & (token_step - 1);
 }
 
 // The first token of the next generation, and so the value to set the sequence to.
@@ -132,7 +136,7 @@ int64 next_first_token(const IdentityData &stored, const IdentityData &current, 
                            static_cast<long long>(max_generation))));
   // DROP and CREATE EXTENSION within the hour forget the generation; the counter then keeps tokens rising.
   const int64 counter = generation == hours && !mutant("counter_without_floor") ? counter_within_hour(wall) : 0;
-  return token_of(generation, counter, random_nonce());
+  return token_of(generation, counter, nonce_of(current));
 }
 
 Oid sequence_owner(Oid sequence) {

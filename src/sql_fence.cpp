@@ -4,6 +4,7 @@
 #include "fence.hpp"
 #include "fenced_update.hpp"
 #include "rights.hpp"
+#include "rules.hpp"
 
 using namespace gatepost;
 
@@ -22,6 +23,7 @@ Jsonb *object_argument(FunctionCallInfo fcinfo, int index, const char *argument)
 GATEPOST_FUNCTION(fence_use) {
   require_changing("fence_use()");
   const LeaseName name = name_argument(fcinfo, 0);
+  require_action(name, Action::hold);
   const int64 token = token_argument(fcinfo, 1, "token");
   require_argument(fcinfo, 2, "live");
   use_lease(name, token, PG_GETARG_BOOL(2));
