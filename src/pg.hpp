@@ -187,6 +187,15 @@ inline bool owns_relation(Oid relation, Oid role) {
 #endif
 }
 
+// Of this relation only, not of its partitions. The name without New has all its arguments from 16 on.
+inline void enable_trigger_always(Relation rel, const char *trigger) {
+#if PG_VERSION_NUM >= 160000
+  EnableDisableTrigger(rel, trigger, InvalidOid, TRIGGER_FIRES_ALWAYS, false, false, ShareRowExclusiveLock);
+#else
+  EnableDisableTriggerNew(rel, trigger, TRIGGER_FIRES_ALWAYS, false, false, ShareRowExclusiveLock);
+#endif
+}
+
 // The server's macros count in a volatile, which C++20 frowns upon.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wvolatile"
