@@ -3,6 +3,7 @@
 #include "token_layout.hpp"
 
 #include <cstring>
+#include <initializer_list>
 
 namespace gatepost {
 
@@ -27,6 +28,16 @@ int64 interval_microseconds(const Interval *interval, const char *argument) {
       __builtin_add_overflow(total, interval->time, &total))
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s is out of range", argument)));
   return total;
+}
+
+int64 token_up_to(int64 most, FunctionCallInfo fcinfo, int index, const char *argument) {
+  require_argument(fcinfo, index, argument);
+  const int64 token = PG_GETARG_INT64(index);
+  if (token < 1 || token > most)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("%s %lld is out of range, tokens are between 1 and %lld", argument,
+                           static_cast<long long>(token), static_cast<long long>(most))));
+  return token;
 }
 
 text *label_argument(FunctionCallInfo fcinfo, int index, const char *argument, int most) {
@@ -56,14 +67,14 @@ void require_argument(FunctionCallInfo fcinfo, int index, const char *argument) 
     ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be null", argument)));
 }
 
-LeaseName name_argument(FunctionCallInfo fcinfo, int index) {
-  require_argument(fcinfo, index, "name");
+LeaseName name_argument(FunctionCallInfo fcinfo, int index, const char *argument) {
+  require_argument(fcinfo, index, argument);
   const LeaseName name{PG_GETARG_TEXT_PP(index)};
   if (name.bytes().empty())
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("name must not be empty")));
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s must not be empty", argument)));
   if (name.bytes().size() > max_name_bytes)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("name is %zu bytes long, at most %d are allowed", name.bytes().size(), max_name_bytes)));
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s is %zu bytes long, at most %d are allowed",
+                                                                     argument, name.bytes().size(), max_name_bytes)));
   return name;
 }
 
@@ -89,13 +100,25 @@ int64 duration_argument(FunctionCallInfo fcinfo, int index, const char *argument
 }
 
 int64 token_argument(FunctionCallInfo fcinfo, int index, const char *argument) {
-  require_argument(fcinfo, index, argument);
-  const int64 token = PG_GETARG_INT64(index);
-  if (token < 1 || token > max_token)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("%s %lld is out of range, tokens are between 1 and %lld", argument,
-                           static_cast<long long>(token), static_cast<long long>(max_token))));
-  return token;
+  return token_up_to(max_token, fcinfo, index, argument);
+}
+
+const char *issuer_name(Issuer issuer) { return issuer == Issuer::any ? "any" : "gatepost"; }
+
+Issuer issuer_of(LeaseName name) {
+  for (const Issuer issuer : {Issuer::gatepost, Issuer::any})
+    if (name.bytes() == issuer_name(issuer))
+      return issuer;
+  ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("issuer must be gatepost or any")));
+}
+
+Issuer issuer_argument(FunctionCallInfo fcinfo, int index) {
+  require_argument(fcinfo, index, "issuer");
+  return issuer_of(LeaseName{PG_GETARG_TEXT_PP(index)});
+}
+
+int64 foreign_token_argument(FunctionCallInfo fcinfo, int index, const char *argument) {
+  return token_up_to(PG_INT64_MAX, fcinfo, index, argument);
 }
 
 text *owner_argument(FunctionCallInfo fcinfo, int index) {

@@ -9,6 +9,7 @@ inline constexpr int stale_token = MAKE_SQLSTATE('L', 'G', '0', '0', '1');
 inline constexpr int unknown_token = MAKE_SQLSTATE('L', 'G', '0', '0', '4');
 inline constexpr int wrong_kind = MAKE_SQLSTATE('L', 'G', '0', '0', '6');
 inline constexpr int durability_unavailable = MAKE_SQLSTATE('L', 'G', '0', '0', '7');
+inline constexpr int split_history = MAKE_SQLSTATE('L', 'G', '0', '0', '8');
 inline constexpr int in_flight = MAKE_SQLSTATE('L', 'G', '0', '1', '0');
 
 } // namespace gatepost

@@ -55,6 +55,7 @@ extern "C" {
 #include "nodes/execnodes.h"
 #include "nodes/makefuncs.h"
 #include "pgstat.h"
+#include "replication/logicalworker.h"
 #include "replication/syncrep.h"
 #include "replication/walsender_private.h"
 #include "storage/bufmgr.h"

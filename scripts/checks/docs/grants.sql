@@ -72,12 +72,16 @@ INSERT INTO calls VALUES
   ('advisory_known', 'SELECT FROM gatepost.advisory_locks'),
   ('advisory_known', 'SELECT FROM gatepost.advisory_known()'),
   ('fenced_update', 'SELECT gatepost.fenced_update(''public.fenced'', ''{"id": 1}'', ''{}'', 1)'),
+  ('fence_advance', 'SELECT gatepost.fence_advance(''docs'', 1)'),
+  ('fence_mark', 'SELECT gatepost.fence_mark(''docs'')'),
+  ('fence_claim', 'SELECT gatepost.fence_claim(''docs'', ''key'', 1)'),
   ('token_generation', 'SELECT gatepost.token_generation()'),
   ('library_version', 'SELECT gatepost.library_version()'),
   ('lease_rows', 'SELECT FROM gatepost.leases'),
   ('lease_rows', 'SELECT FROM gatepost.lease_rows()'),
   ('lease_break', 'SELECT gatepost.lease_break(''docs'')'),
   ('lease_purge', 'SELECT gatepost.lease_purge(''0'', ''docs'')'),
+  ('fence_purge', 'SELECT gatepost.fence_purge(''0'', ''docs'')'),
   ('token_draw', 'SELECT gatepost.token_draw()'),
   ('token_raise_generation', 'SELECT gatepost.token_raise_generation()');
 SELECT tap('every function is called here', array_agg(f.name)) FROM functions AS f WHERE f.name NOT IN (SELECT name FROM calls);
