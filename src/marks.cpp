@@ -61,8 +61,7 @@ void require_comparable(LeaseName resource, const Mark &mark, int64 token, Issue
         (errcode(split_history),
          errmsg("token %lld is of another history than mark %lld of resource \"%s\"", number(token), number(mark.token),
                 printable(resource)),
-         errdetail("Both are of generation %lld, drawn by two servers that went on apart.",
-                   number(generation_of(token))),
+         errdetail("Both are of one generation, drawn by two servers that went on apart."),
          errhint("Let one of the servers go on: tokens that it draws after token_raise_generation() are accepted.")));
 }
 

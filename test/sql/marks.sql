@@ -44,8 +44,8 @@ SELECT gatepost.fence_advance('mark/zxid', 7, 'any') AS first, gatepost.fence_ad
        gatepost.fence_advance('mark/zxid', 9223372036854775807, 'any') AS highest, gatepost.fence_advance('mark/zxid', 9223372036854775807, 'any') AS equal,
        gatepost.fence_advance('mark/zxid', 9223372036854775806, 'any') AS lower, gatepost.fence_mark('mark/zxid');
 SELECT pg_temp.ask('SELECT gatepost.fence_advance(''mark/zxid'', $1)', :t1);
-SELECT pg_temp.ask('SELECT gatepost.fence_advance(''mark/a'', 9223372036854775807, ''any'')');
-SELECT gatepost.fence_mark('mark/zxid'), gatepost.fence_mark('mark/a') = :lease AS unchanged;
+SELECT pg_temp.ask('SELECT gatepost.fence_advance(''mark/A'', 9223372036854775807, ''any'')');
+SELECT gatepost.fence_mark('mark/zxid'), gatepost.fence_mark('mark/A') = :t1 AS unchanged;
 -- nor has another system's number a generation of ours
 SELECT gatepost.fence_advance('mark/etcd', 1001, 'any'), gatepost.fence_advance('mark/etcd', 1002, 'any');
 
@@ -56,7 +56,7 @@ SELECT position(:apart::text IN answer) > 0 AND position(:t2::text IN answer) > 
 FROM pg_temp.ask('SELECT gatepost.fence_advance(''mark/split'', $1)', :apart) AS answer;
 SELECT gatepost.fence_advance('mark/split 2', :apart) AS first, pg_temp.advance('mark/split 2', :t2) AS higher,
        gatepost.fence_mark('mark/split 2') = :apart AS unchanged;
-SELECT regexp_replace(pg_temp.detail('SELECT gatepost.fence_advance(''mark/split'', $1)', :apart), '\d+', 'G');
+SELECT pg_temp.detail('SELECT gatepost.fence_advance(''mark/split'', $1)', :apart);
 -- with the next generation one of them goes on
 SELECT gatepost.token_raise_generation() > :t1 >> 34 AS raised;
 SELECT gatepost.token_draw() AS t4 \gset
