@@ -3,6 +3,7 @@
 #include "errors.hpp"
 #include "fenced_statement.hpp"
 #include "mutant.hpp"
+#include "refusals.hpp"
 
 namespace gatepost {
 namespace {
@@ -102,10 +103,12 @@ bool apply(const FencedUpdate &update, const FencedStatement &statement, const c
     }
     if (!probe(statement, &fence))
       return false;
-    if (!fence.isnull && fence.mark > update.token)
+    if (!fence.isnull && fence.mark > update.token) {
+      count_refusal({update.target, nullptr, update.token, fence.mark, RefusalReason::stale_token});
       ereport(ERROR, (errcode(stale_token), errmsg("token %lld is stale", static_cast<long long>(update.token)),
                       errdetail("Token %lld is older than %lld, with which the row of \"%s\" was written.",
                                 static_cast<long long>(update.token), static_cast<long long>(fence.mark), relation)));
+    }
   }
   ereport(ERROR, (errcode(ERRCODE_TRIGGERED_ACTION_EXCEPTION),
                   errmsg("the update of relation \"%s\" was suppressed by a trigger or rule", relation)));

@@ -11,11 +11,12 @@ enum class Point {
   acquire_written = 4, // row written, tag and mutex still held
   renew_mutexed = 5,
   release_mutexed = 6,
-  raise_locked = 7,  // generation raise, in its mutex
-  raise_set = 8,     // sequence set and flushed, identity not yet written
-  token_drawn = 9,   // drawn, not yet flushed
-  rung_taken = 11,   // a rung has the tag, in the mutex, before it marks the row
-  look_started = 10, // the scan of a look has read its index page
+  raise_locked = 7,     // generation raise, in its mutex
+  raise_set = 8,        // sequence set and flushed, identity not yet written
+  token_drawn = 9,      // drawn, not yet flushed
+  rung_taken = 11,      // a rung has the tag, in the mutex, before it marks the row
+  look_started = 10,    // the scan of a look has read its index page
+  refusal_mutexed = 12, // in the mutex of refusals, before a counter is looked for
 };
 
 #ifdef GATEPOST_TEST
