@@ -145,7 +145,7 @@ void count_pending() {
   if (rel == nullptr)
     return;
   // A rollback would take the count away with the file.
-  if (pg::rewritten_here(rel))
+  if (pg::rewritten_here(rel) && !mutant("rewritten_counters_counted"))
     return;
   for (int i = pending_count; --i >= 0;)
     if (add_to_counter(rel, pending[i]))
@@ -178,7 +178,9 @@ void do_work(const Work &work) {
     if (log_refusals && !mutant("refusals_unlogged"))
       log_refusal(*refusal);
   }
-  if (!mutex_try(LockClass::refusals, 0, mutex_patience_us)) {
+  if (mutant("refusals_queue")) {
+    mutex_lock(LockClass::refusals, 0);
+  } else if (!mutex_try(LockClass::refusals, 0, mutex_patience_us)) {
     if (mutant("pending_lost"))
       pending_count = 0;
     return;

@@ -8,7 +8,7 @@ use Gatepost;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_server('log', allows_streaming => 1);
+my $node = new_server('log', allows_streaming => 1, conf => "log_line_prefix = '%m [%p] '\n");
 query($node, q(
 	CREATE FUNCTION refuse(relation oid, name text, token bigint, current bigint, reason "char") RETURNS void
 	LANGUAGE c AS '$libdir/gatepost', 'gatepost_test_refuse';
@@ -31,7 +31,7 @@ sub written
 	session_query($session, $sql);
 	my $log = slurp_file($node->logfile, $before);
 	# A line that does not begin with the prefix goes with the one before.
-	return map { s/^.*?\[$pid\] \S+ //r } grep { !/^\d.*\[(?!$pid\])\d+\]/ } split /\n/, $log;
+	return map { s/^\S+ \S+ \S+ \[$pid\] //r } grep { !/^\S+ \S+ \S+ \[(?!$pid\])\d+\] / } split /\n/, $log;
 }
 my $value = qr/(?:none|"(?:[^"\\[:cntrl:]]|\\["\\nrt]|\\x[0-9a-f]{2})*"(?:\.\.\.)?)/;
 my $form = qr/^LOG:  write refused: table $value, name $value, token (?:\d+|none), current (?:\d+|none), reason [a-z_]+, role $value, pid $pid, application $value$/;
