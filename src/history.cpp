@@ -58,14 +58,15 @@ void insert_event(Relation history, const EventData &data, const EventText &text
 }
 
 // Deletes settled rows from before limit in a range of pages, at most so many, passing over what another transaction
-// has locked or deletes.
-void delete_events(Relation history, BlockNumber first, BlockNumber pages, TimestampTz limit, text *prefix,
+// has locked or deletes. Result: whether any.
+bool delete_events(Relation history, BlockNumber first, BlockNumber pages, TimestampTz limit, text *prefix,
                    int64 most) {
   SnapshotData dirty;
   InitDirtySnapshot(dirty);
   TableScanDesc scan = table_beginscan_strat(history, &dirty, 0, nullptr, true, false);
   if (pages != InvalidBlockNumber)
     heap_setscanlimits(scan, first, pages);
+  bool any = false;
   for (HeapTuple tuple = heap_getnext(scan, ForwardScanDirection); most > 0 && HeapTupleIsValid(tuple);
        tuple = heap_getnext(scan, ForwardScanDirection)) {
     CHECK_FOR_INTERRUPTS();
@@ -76,10 +77,13 @@ void delete_events(Relation history, BlockNumber first, BlockNumber pages, Times
     const LeaseName name{DatumGetTextPP(heap_getattr(tuple, event_name, RelationGetDescr(history), &isnull))};
     if (prefix != nullptr && !has_prefix(name, prefix))
       continue;
-    if (pg::heap_delete_nowait(history, &tuple->t_self) == TM_Ok)
-      most--;
+    if (pg::heap_delete_nowait(history, &tuple->t_self) != TM_Ok)
+      continue;
+    any = true;
+    most--;
   }
   table_endscan(scan);
+  return any;
 }
 
 // One grant in some hundred looks at some pages and deletes what is too old there: more than the grants between fill,
@@ -200,8 +204,8 @@ void record_refusal(const Refusal &refusal, const NameData &name) {
 void purge_history(int64 older_than, text *prefix) {
   const TimestampTz limit = cutoff(older_than);
   Relation history = open_ledger(Ledger::lease_history, RowExclusiveLock);
-  delete_events(history, 0, InvalidBlockNumber, limit, prefix, PG_INT64_MAX);
-  table_close(history, NoLock);
+  const bool deleted = delete_events(history, 0, InvalidBlockNumber, limit, prefix, PG_INT64_MAX);
+  table_close(history, deleted ? NoLock : RowExclusiveLock);
   if (VARSIZE_ANY_EXHDR(prefix) == 0)
     purge_refusals(limit);
 }

@@ -127,6 +127,6 @@ DROP ROLE regress_gatepost_history;
 
 SELECT count(gatepost.lease_break(name)) > 0 AS broken FROM gatepost.leases WHERE name LIKE 'history/%' AND state = 'held';
 SELECT gatepost.lease_purge('0', 'history/') > 0 AS purged, gatepost.lease_purge('0') >= 0 AS ring;
-SELECT gatepost.refusals_reset() AS reset;
+SELECT gatepost.refusals_reset() > 0 AS reset;
 SELECT pg_temp.locks_left();
 DROP TABLE history_rows;
