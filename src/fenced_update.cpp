@@ -4,6 +4,7 @@
 #include "fence_arguments.hpp"
 #include "fenced_statement.hpp"
 #include "mutant.hpp"
+#include "refusals.hpp"
 #include "split_history.hpp"
 #include "token.hpp"
 
@@ -113,10 +114,12 @@ bool apply(const FencedUpdate &update, const FencedStatement &statement, const c
     }
     if (!probe(statement, &fence))
       return false;
-    if (!fence.isnull && fence.mark > update.token)
+    if (!fence.isnull && fence.mark > update.token) {
+      count_refusal({update.target, nullptr, update.token, fence.mark, RefusalReason::stale_token});
       ereport(ERROR, (errcode(stale_token), errmsg("token %lld is stale", static_cast<long long>(update.token)),
                       errdetail("Token %lld is older than %lld, with which the row of \"%s\" was written.",
                                 static_cast<long long>(update.token), static_cast<long long>(fence.mark), relation)));
+    }
     if (!fence.isnull && !update.any_issuer && split(fence.mark, update.token))
       refuse_split(fence.mark, update.token, "relation", relation);
   }
