@@ -139,6 +139,8 @@ bool use_at_once(const Slots &slots, const UseRequest &request, uint64 key, Look
 
 void use_lease(LeaseName name, int64 token, bool live) {
   ensure_identity();
+  if (!is_known_token(token))
+    count_refusal({InvalidOid, &name, token, last_token(), RefusalReason::unknown_token});
   require_known_token(token);
   if (!live && token_in_use(name.bytes()) == token)
     return;

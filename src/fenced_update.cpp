@@ -135,6 +135,8 @@ bool fenced_update(FencedUpdate update) {
   if (rel == nullptr)
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("target with oid %u does not exist", update.target)));
   update.any_issuer = takes_any_issuer(rel, update.fence_column);
+  if (!update.any_issuer && !is_known_token(update.token))
+    count_refusal({update.target, nullptr, update.token, last_token(), RefusalReason::unknown_token});
   if (!update.any_issuer)
     require_known_token(update.token);
   const FencedStatement statement = build_statement(update, rel);
