@@ -7,6 +7,7 @@
 #include "lease_state.hpp"
 #include "locks.hpp"
 #include "mutant.hpp"
+#include "refusals.hpp"
 #include "slots.hpp"
 #include "testpoint.hpp"
 #include "token.hpp"
@@ -46,13 +47,15 @@ bool is_good(const Look &found, const UseRequest &request) {
 }
 
 [[noreturn]] void refuse_not_held(const UseRequest &request, const char *detail) {
+  count_refusal({InvalidOid, &request.name, request.token, 0, RefusalReason::lease_not_held});
   ereport(ERROR, (errcode(lease_not_held),
                   errmsg("lease \"%s\" is not held with token %lld", printable(request.name),
                          static_cast<long long>(request.token)),
                   detail != nullptr ? errdetail("%s", detail) : 0));
 }
 
-[[noreturn]] void refuse_stale(const UseRequest &request, const char *detail) {
+[[noreturn]] void refuse_stale(const UseRequest &request, int64 current, const char *detail) {
+  count_refusal({InvalidOid, &request.name, request.token, current, RefusalReason::stale_token});
   ereport(ERROR, (errcode(stale_token), errmsg("token %lld is stale", static_cast<long long>(request.token)),
                   errdetail("%s", detail)));
 }
@@ -67,17 +70,21 @@ bool is_good(const Look &found, const UseRequest &request) {
   if (data.kind != kind::lock)
     ereport(ERROR, (errcode(wrong_kind), errmsg("\"%s\" is a semaphore, not a lease", printable(request.name))));
   if (data.token > request.token)
-    refuse_stale(request, psprintf("Lease \"%s\" has been granted with token %lld since.", printable(request.name),
-                                   static_cast<long long>(data.token)));
-  if (data.token < request.token)
+    refuse_stale(request, data.token,
+                 psprintf("Lease \"%s\" has been granted with token %lld since.", printable(request.name),
+                          static_cast<long long>(data.token)));
+  if (data.token < request.token) {
+    count_refusal({InvalidOid, &request.name, request.token, data.token, RefusalReason::token_of_other_lease});
     ereport(ERROR, (errcode(token_of_other_lease),
                     errmsg("token %lld is not of lease \"%s\"", static_cast<long long>(request.token),
                            printable(request.name)),
                     errdetail("The latest token of that lease is %lld.", static_cast<long long>(data.token))));
+  }
   switch (state_of(data, this_moment())) {
   case State::superseded:
-    refuse_stale(request, psprintf("Lease \"%s\" lapsed, and its name has been taken by an advisory lock since.",
-                                   printable(request.name)));
+    refuse_stale(request, data.token,
+                 psprintf("Lease \"%s\" lapsed, and its name has been taken by an advisory lock since.",
+                          printable(request.name)));
   case State::released:
     refuse_not_held(request, "It has been released.");
   case State::broken:
@@ -132,6 +139,8 @@ bool use_at_once(const Slots &slots, const UseRequest &request, uint64 key, Look
 
 void use_lease(LeaseName name, int64 token, bool live) {
   ensure_identity();
+  if (!is_known_token(token))
+    count_refusal({InvalidOid, &name, token, last_token(), RefusalReason::unknown_token});
   require_known_token(token);
   if (!live && token_in_use(name.bytes()) == token)
     return;

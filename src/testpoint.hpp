@@ -19,6 +19,7 @@ enum class Point {
   use_looked = 12,       // fence_use finds its token good, in the mutex, before the holder tag
   use_looked_first = 14, // the same without the mutex
   wait_ended = 13,       // a wait in the lock manager has got what it waited for
+  refusal_mutexed = 15,  // in the mutex of refusals, before a counter is looked for
 };
 
 #ifdef GATEPOST_TEST
