@@ -69,7 +69,7 @@ my @objects = split /\n/, query(
 	$node, q(
 	SELECT CASE d.classid WHEN 'pg_proc'::regclass THEN 'function ' || (SELECT proname FROM pg_proc WHERE oid = d.objid)
 		WHEN 'pg_class'::regclass THEN (SELECT CASE relkind WHEN 'r' THEN 'table ' WHEN 'v' THEN 'view ' WHEN 'S' THEN 'sequence '
-			ELSE relkind || ' ' END || relname FROM pg_class WHERE oid = d.objid)
+			ELSE relkind::text || ' ' END || relname FROM pg_class WHERE oid = d.objid)
 		ELSE i.type || ' ' || i.identity END
 	FROM pg_depend AS d, pg_identify_object(d.classid, d.objid, 0) AS i
 	WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
