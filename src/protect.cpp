@@ -44,7 +44,7 @@ void make_trigger(Oid relation, const FenceTrigger &like, bool for_rows) {
   StringInfoData text;
   initStringInfo(&text);
   const char *name = !for_rows                                                ? statement_trigger
-                     : get_rel_relkind(relation) == RELKIND_PARTITIONED_TABLE ? cloned_row_trigger
+                     : get_rel_relkind(relation) == RELKIND_PARTITIONED_TABLE ? psprintf(cloned_row_trigger, relation)
                                                                               : row_trigger;
   // By template: the final values of the row, whatever other triggers make of it.
   const char *when = for_rows && mode == FenceMode::by_template ? "AFTER" : "BEFORE";
@@ -147,7 +147,8 @@ void strip_tree(Oid root, const FenceTrigger &like) {
   }
 }
 
-const FenceTrigger *own_protection(Oid relation) { return statement_trigger_of(fence_triggers_of(relation)); }
+// What is left of it, when somebody has dropped a part.
+const FenceTrigger *own_protection(Oid relation) { return protection_of(fence_triggers_of(relation)); }
 
 // The nearest relation above with the same protection, InvalidOid when none.
 Oid protected_parent(Oid relation, const FenceTrigger &like) {
@@ -167,16 +168,24 @@ Oid protected_parent(Oid relation, const FenceTrigger &like) {
   return found;
 }
 
+void require_owner(Oid relation) {
+  const char *name = get_rel_name(relation);
+  if (name == nullptr)
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("target with oid %u does not exist", relation)));
+  if (!pg::owns_relation(relation, GetUserId()))
+    ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("must be owner of table %s", name)));
+}
+
 // Locks the whole tree as CREATE TRIGGER does, and makes sure that the caller owns it.
 void lock_tree(Oid target) {
+  // Before the lock too: nobody stops the writers of somebody else's table by asking.
+  if (!mutant("locked_before_asked"))
+    require_owner(target);
   LockRelationOid(target, ShareRowExclusiveLock);
-  if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(target)))
-    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("target with oid %u does not exist", target)));
+  require_owner(target);
   ListCell *cell;
   foreach (cell, find_all_inheritors(target, ShareRowExclusiveLock, nullptr))
-    if (!pg::owns_relation(lfirst_oid(cell), GetUserId()))
-      ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-                      errmsg("must be owner of table %s", get_rel_name(lfirst_oid(cell)))));
+    require_owner(lfirst_oid(cell));
 }
 
 void require_table(Relation rel) {
@@ -251,6 +260,27 @@ FenceTrigger arguments_for(const ProtectRequest &request, Relation rel) {
   return like;
 }
 
+// Without anything to do no relation is locked.
+void follow_tree(Oid root) {
+  const FenceTrigger *protection = own_protection(root);
+  if (protection == nullptr)
+    return;
+  // As with the triggers that the server clones: whoever links a table links what is below it, whose ever it is.
+  const bool owns_root = pg::owns_relation(root, GetUserId());
+  ListCell *cell;
+  foreach (cell, find_all_inheritors(root, NoLock, nullptr)) {
+    const Oid relation = lfirst_oid(cell);
+    if (owns_root || pg::owns_relation(relation, GetUserId()))
+      complete(relation, *protection);
+  }
+}
+
+void follow_all() {
+  ListCell *cell;
+  foreach (cell, protected_relations())
+    follow_tree(lfirst_oid(cell));
+}
+
 void replace_protection(Oid target, const FenceTrigger &like) {
   const FenceTrigger *former = own_protection(target);
   if (former != nullptr) {
@@ -260,19 +290,8 @@ void replace_protection(Oid target, const FenceTrigger &like) {
     strip_tree(target, *former);
   }
   complete_tree(target, like);
-}
-
-// Without anything to do no relation is locked.
-void follow_tree(Oid root) {
-  const FenceTrigger *protection = own_protection(root);
-  if (protection == nullptr)
-    return;
-  ListCell *cell;
-  foreach (cell, find_all_inheritors(root, NoLock, nullptr)) {
-    const Oid relation = lfirst_oid(cell);
-    if (pg::owns_relation(relation, GetUserId()))
-      complete(relation, *protection);
-  }
+  // What is below another protected table too needs that one's triggers.
+  follow_all();
 }
 
 } // namespace
@@ -297,17 +316,16 @@ void unprotect_table(Oid target) {
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("relation \"%s\" is protected with relation \"%s\" above it", get_rel_name(target),
                            get_rel_name(parent))));
-  without_following([&] { strip_tree(target, *protection); });
+  without_following([&] {
+    strip_tree(target, *protection);
+    follow_all();
+  });
 }
 
 void follow_ddl() {
   if (following || mutant("ddl_unfollowed"))
     return;
-  without_following([] {
-    ListCell *cell;
-    foreach (cell, protected_relations())
-      follow_tree(lfirst_oid(cell));
-  });
+  without_following(follow_all);
 }
 
 } // namespace gatepost
