@@ -275,6 +275,40 @@ void follow_tree(Oid root) {
   }
 }
 
+// Nothing else is followed: a dump makes the triggers one by one, with ENABLE ALWAYS after each, and one that it comes
+// to later must not be there already.
+bool concerns_protection(const Node *command) {
+  ListCell *cell;
+  switch (nodeTag(command)) {
+  case T_CreateStmt:
+  case T_CreateForeignTableStmt:
+    return reinterpret_cast<const CreateStmt *>(command)->inhRelations != NIL;
+  case T_CreateSchemaStmt:
+    foreach (cell, reinterpret_cast<const CreateSchemaStmt *>(command)->schemaElts)
+      if (concerns_protection(static_cast<const Node *>(lfirst(cell))))
+        return true;
+    return false;
+  case T_AlterTableStmt:
+    foreach (cell, reinterpret_cast<const AlterTableStmt *>(command)->cmds)
+      switch (static_cast<const AlterTableCmd *>(lfirst(cell))->subtype) {
+      case AT_AddInherit:
+      case AT_DropInherit:
+      case AT_AttachPartition:
+      case AT_DetachPartition:
+      case AT_DetachPartitionFinalize:
+      case AT_EnableTrig:
+      case AT_EnableTrigAll:
+      case AT_EnableTrigUser:
+        return true;
+      default:
+        break;
+      }
+    return false;
+  default:
+    return false;
+  }
+}
+
 void follow_all() {
   ListCell *cell;
   foreach (cell, protected_relations())
@@ -322,8 +356,8 @@ void unprotect_table(Oid target) {
   });
 }
 
-void follow_ddl() {
-  if (following || mutant("ddl_unfollowed"))
+void follow_ddl(const Node *command) {
+  if (following || !concerns_protection(command) || mutant("ddl_unfollowed"))
     return;
   without_following(follow_all);
 }

@@ -14,7 +14,7 @@ my $subscriber = new_server('subscriber');
 make_tables($_) for $publisher, $subscriber;
 protect_tables($subscriber);
 query($publisher, qq(INSERT INTO "$_".orders VALUES (1, 'north', 'old', 5), (2, 'south', 'old', 5))) for @kinds;
-my $connection = $publisher->connstr('postgres');
+my $connection = $publisher->connstr('postgres') =~ s{'}{''}gr;
 query($publisher, 'CREATE PUBLICATION orders FOR TABLE ' . join ', ', map { qq("$_".orders) } @kinds);
 
 sub rows { return query($_[0], qq(SELECT string_agg(o::text, ' ' ORDER BY id) FROM "$_[1]".orders o)); }

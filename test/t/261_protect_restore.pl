@@ -30,7 +30,7 @@ sub protection
 {
 	my ($database) = @_;
 	return query($node, q(SELECT string_agg(f::text, ' ' ORDER BY relation::text) FROM gatepost.fenced_tables f), dbname => $database)
-	  . query($node, q(SELECT string_agg(tgrelid::regclass || ' ' || regexp_replace(tgname, '[0-9]+', '') || ' ' || tgenabled, ', '
+	  . query($node, q(SELECT string_agg(tgrelid::regclass || ' ' || regexp_replace(tgname, '[0-9]+', '') || ' ' || tgenabled::text, ', '
 	    ORDER BY tgrelid::regclass::text, tgname) FROM pg_trigger WHERE tgname LIKE 'zz%'), dbname => $database);
 }
 my $protection = protection('postgres');
@@ -57,7 +57,7 @@ sub empty_database
 	query($node, "CREATE DATABASE $database");
 	is((restore($database, '--schema-only'))[0], 0, "$database: the schema alone");
 	is(protection($database), $protection, "$database: ... with its protection");
-	$token{$_} = acquire($node, $_, '1 h', dbname => $database) for 'older', 'order:1';
+	$token{$database}{$_} = acquire($node, $_, '1 h', dbname => $database) for 'older', 'order:1';
 	return;
 }
 sub outcome
@@ -77,16 +77,16 @@ sub load_using
 	my ($out, $err) = ('', '');
 	$node->command_ok([ 'pg_restore', '--data-only', "--schema=$kind", "--file=$file", $dump ], "$database, $kind: a script");
 	IPC::Run::run(
-		[ 'psql', '-X', '-q', '-1', '-v', 'ON_ERROR_STOP=1', '-c', "SELECT gatepost.fence_use('$lease', $token{$lease})", '-f', $file,
+		[ 'psql', '-X', '-q', '-1', '-v', 'ON_ERROR_STOP=1', '-c', "SELECT gatepost.fence_use('$lease', $token{$database}{$lease})", '-f', $file,
 			$node->connstr($database) ], '>', \$out, '2>', \$err);
-	return outcome($database, $kind, $? >> 8, $err, $token{$lease});
+	return outcome($database, $kind, $? >> 8, $err, $token{$database}{$lease});
 }
 empty_database('data');
 empty_database('older');
 empty_database('disabled');
 for my $kind (@kinds)
 {
-	my $without = outcome('data', $kind, restore('data', '--data-only', "--schema=$kind"), $token{'order:1'});
+	my $without = outcome('data', $kind, restore('data', '--data-only', "--schema=$kind"), 0);
 	my $used = load_using('data', $kind, 'order:1');
 	my $stale = $kind eq 'column' ? load_using('older', $kind, 'older') : '-';
 	$seen{'pg_restore --data-only'}{$kind} = [ $without, $used, $stale ];
