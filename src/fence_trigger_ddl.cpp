@@ -32,7 +32,7 @@ template <class Work> void as_extension_owner(Work work) {
 const char *name_for(Oid relation, bool for_rows) {
   if (!for_rows)
     return statement_trigger;
-  return get_rel_relkind(relation) == RELKIND_PARTITIONED_TABLE ? cloned_row_trigger : row_trigger;
+  return get_rel_relkind(relation) == RELKIND_PARTITIONED_TABLE ? psprintf(cloned_row_trigger, relation) : row_trigger;
 }
 
 int16 events_for(FenceMode mode, bool for_rows) {
@@ -43,15 +43,6 @@ int16 events_for(FenceMode mode, bool for_rows) {
 }
 
 } // namespace
-
-bool lock_owned(Oid relation) {
-  LockRelationOid(relation, ShareRowExclusiveLock);
-  if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relation)) &&
-      (pg::owns_relation(relation, GetUserId()) || mutant("owners_believed")))
-    return true;
-  UnlockRelationOid(relation, ShareRowExclusiveLock);
-  return false;
-}
 
 void make_fence_trigger(Oid relation, const FenceTrigger &like, bool for_rows) {
   const FenceMode mode = like.arguments.mode;

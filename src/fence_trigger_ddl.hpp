@@ -10,11 +10,7 @@
 
 namespace gatepost {
 
-// Locks a relation against changes of its triggers. Result: false, and it is not locked, when it is gone or another
-// role's by the time the lock was had.
-bool lock_owned(Oid relation);
-
-// Makes the row or the statement trigger on a relation that is locked so.
+// Makes the row or the statement trigger on a relation that is locked for it (ShareRowExclusiveLock).
 void make_fence_trigger(Oid relation, const FenceTrigger &like, bool for_rows);
 
 // Drops a trigger, and the clones of it in partitions.

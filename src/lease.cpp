@@ -339,6 +339,7 @@ int64 break_lease(LeaseName name, int64 token, const char *reason) {
   close_history_written(history, result);
   close_slots_written(&slots);
   note_durable_change();
+  end_use(name);
   flush_tokens(sequence, result);
   unlock_sequence(sequence);
   ereport(LOG, (errmsg("lease broken: name \"%s\", token %lld, by \"%s\", reason \"%s\"", printable(name),

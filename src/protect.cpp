@@ -57,9 +57,27 @@ Lack lack_of(Oid relation, const FenceTrigger &like) {
   return {doubled, if_weak(statement), if_weak(rows), statement == nullptr, rows == nullptr && wants_rows};
 }
 
-// Makes what is missing of the triggers of one relation. Without anything to do it is not locked.
-void complete(Oid relation, const FenceTrigger &like) {
-  if (!lack_of(relation, like).any() || !lock_owned(relation))
+// As with the triggers that the server clones: whoever links a table links the partitions below it, whose ever they
+// are.
+bool may_complete(Oid root, Oid relation) {
+  if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relation)))
+    return false;
+  return pg::owns_relation(relation, GetUserId()) ||
+         (get_rel_relispartition(relation) && pg::owns_relation(root, GetUserId()));
+}
+
+// Locks it against changes of its triggers. Result: false when it is gone, or given away, by the time the lock was had.
+bool lock_completable(Oid root, Oid relation) {
+  LockRelationOid(relation, ShareRowExclusiveLock);
+  if (may_complete(root, relation) || mutant("owners_believed"))
+    return true;
+  UnlockRelationOid(relation, ShareRowExclusiveLock);
+  return false;
+}
+
+// Makes what is missing of the triggers of one relation of a tree. Without anything to do it is not locked.
+void complete(Oid root, Oid relation, const FenceTrigger &like) {
+  if (!may_complete(root, relation) || !lack_of(relation, like).any() || !lock_completable(root, relation))
     return;
   const Lack lack = lack_of(relation, like);
   if (lack.doubled != nullptr)
@@ -78,7 +96,7 @@ void complete(Oid relation, const FenceTrigger &like) {
 void complete_tree(Oid root, const FenceTrigger &like) {
   ListCell *cell;
   foreach (cell, find_all_inheritors(root, NoLock, nullptr))
-    complete(lfirst_oid(cell), like);
+    complete(root, lfirst_oid(cell), like);
 }
 
 // Takes the triggers that are like the root's from the tree.
@@ -95,7 +113,8 @@ void strip_tree(Oid root, const FenceTrigger &like) {
   }
 }
 
-const FenceTrigger *own_protection(Oid relation) { return statement_trigger_of(fence_triggers_of(relation)); }
+// What is left of it, when somebody has dropped a part.
+const FenceTrigger *own_protection(Oid relation) { return protection_of(fence_triggers_of(relation)); }
 
 // The nearest relation above with the same protection, InvalidOid when none.
 Oid protected_parent(Oid relation, const FenceTrigger &like) {
@@ -115,14 +134,19 @@ Oid protected_parent(Oid relation, const FenceTrigger &like) {
   return found;
 }
 
+void require_owner(Oid relation) {
+  const char *name = get_rel_name(relation);
+  if (name == nullptr)
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("target with oid %u does not exist", relation)));
+  if (!pg::owns_relation(relation, GetUserId()) && !mutant("owners_unchecked"))
+    ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("must be owner of table %s", name)));
+}
+
 void require_owned_tree(Oid target, LOCKMODE lock) {
-  if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(target)))
-    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("target with oid %u does not exist", target)));
+  require_owner(target);
   ListCell *cell;
   foreach (cell, find_all_inheritors(target, lock, nullptr))
-    if (!pg::owns_relation(lfirst_oid(cell), GetUserId()) && !mutant("owners_unchecked"))
-      ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-                      errmsg("must be owner of table %s", get_rel_name(lfirst_oid(cell)))));
+    require_owner(lfirst_oid(cell));
 }
 
 // Locks the whole tree as CREATE TRIGGER does, and makes sure that the caller owns it: before, so that nobody can keep
@@ -204,6 +228,67 @@ FenceTrigger arguments_for(const ProtectRequest &request, Relation rel) {
   return like;
 }
 
+// Without anything to do no relation is locked.
+// Whatever a command links, parts or protects is locked for it. Other trees are left alone: whoever makes a mess of his
+// own tables, or locks them, stops nobody else's commands.
+bool is_touched(List *tree) {
+  ListCell *cell;
+  foreach (cell, tree)
+    if (CheckRelationOidLockedByMe(lfirst_oid(cell), ShareUpdateExclusiveLock, true))
+      return true;
+  return mutant("every_tree_followed");
+}
+
+void follow_tree(Oid root) {
+  const FenceTrigger *protection = own_protection(root);
+  List *tree = find_all_inheritors(root, NoLock, nullptr);
+  if (protection == nullptr || !is_touched(tree))
+    return;
+  ListCell *cell;
+  foreach (cell, tree)
+    complete(root, lfirst_oid(cell), *protection);
+}
+
+// Nothing else is followed: a dump makes the triggers one by one, with ENABLE ALWAYS after each, and one that it comes
+// to later must not be there already.
+bool concerns_protection(const Node *command) {
+  ListCell *cell;
+  switch (nodeTag(command)) {
+  case T_CreateStmt:
+  case T_CreateForeignTableStmt:
+    return reinterpret_cast<const CreateStmt *>(command)->inhRelations != NIL;
+  case T_CreateSchemaStmt:
+    foreach (cell, reinterpret_cast<const CreateSchemaStmt *>(command)->schemaElts)
+      if (concerns_protection(static_cast<const Node *>(lfirst(cell))))
+        return true;
+    return false;
+  case T_AlterTableStmt:
+    foreach (cell, reinterpret_cast<const AlterTableStmt *>(command)->cmds)
+      switch (static_cast<const AlterTableCmd *>(lfirst(cell))->subtype) {
+      case AT_AddInherit:
+      case AT_DropInherit:
+      case AT_AttachPartition:
+      case AT_DetachPartition:
+      case AT_DetachPartitionFinalize:
+      case AT_EnableTrig:
+      case AT_EnableTrigAll:
+      case AT_EnableTrigUser:
+        return true;
+      default:
+        break;
+      }
+    return false;
+  default:
+    return false;
+  }
+}
+
+void follow_touched() {
+  ListCell *cell;
+  foreach (cell, protected_relations())
+    follow_tree(lfirst_oid(cell));
+}
+
 void replace_protection(Oid target, const FenceTrigger &like) {
   const FenceTrigger *former = own_protection(target);
   if (former != nullptr) {
@@ -213,18 +298,8 @@ void replace_protection(Oid target, const FenceTrigger &like) {
     strip_tree(target, *former);
   }
   complete_tree(target, like);
-}
-
-void follow_tree(Oid root) {
-  const FenceTrigger *protection = own_protection(root);
-  if (protection == nullptr)
-    return;
-  ListCell *cell;
-  foreach (cell, find_all_inheritors(root, NoLock, nullptr)) {
-    const Oid relation = lfirst_oid(cell);
-    if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relation)) && pg::owns_relation(relation, GetUserId()))
-      complete(relation, *protection);
-  }
+  // What is below another protected table too needs that one's triggers.
+  follow_touched();
 }
 
 } // namespace
@@ -250,19 +325,12 @@ void unprotect_table(Oid target) {
                     errmsg("relation \"%s\" is protected with relation \"%s\" above it", get_rel_name(target),
                            get_rel_name(parent))));
   strip_tree(target, *protection);
+  follow_touched();
 }
 
-void follow_ddl() {
-  if (mutant("ddl_unfollowed"))
-    return;
-  ListCell *cell;
-  foreach (cell, protected_relations()) {
-    // Whatever is linked or parted is locked for it. All others are left alone: whoever makes a mess of his own tables
-    // stops nobody else's DDL.
-    const Oid relation = lfirst_oid(cell);
-    if (CheckRelationOidLockedByMe(relation, ShareUpdateExclusiveLock, true) || mutant("every_tree_followed"))
-      follow_tree(relation);
-  }
+void follow_ddl(const Node *command) {
+  if (concerns_protection(command) && !mutant("ddl_unfollowed"))
+    follow_touched();
 }
 
 } // namespace gatepost
