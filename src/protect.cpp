@@ -14,6 +14,9 @@ namespace {
                   errhint("Call gatepost.fence_unprotect() for it first.")));
 }
 
+// What is left of it, when somebody has dropped a part.
+const FenceTrigger *own_protection(Oid relation) { return protection_of(fence_triggers_of(relation)); }
+
 // What a relation lacks of the triggers that it needs.
 struct Lack {
   const FenceTrigger *doubled; // was protected alike when it was attached, so it has a row trigger beside the clone
@@ -75,9 +78,20 @@ bool lock_completable(Oid root, Oid relation) {
   return false;
 }
 
+// A child of the tree that is another role's stays as it is, and says so.
+void warn_unguarded(Oid relation) {
+  const char *name = get_rel_name(relation);
+  if (name != nullptr && own_protection(relation) == nullptr)
+    ereport(WARNING, (errmsg("relation \"%s\" is not guarded, though it is below a protected one", name),
+                      errdetail("It belongs to another role, whose tables are not changed."),
+                      errhint("Let its owner, or a superuser, call gatepost.fence_protect() for it.")));
+}
+
 // Makes what is missing of the triggers of one relation of a tree. Without anything to do it is not locked.
 void complete(Oid root, Oid relation, const FenceTrigger &like) {
-  if (!may_complete(root, relation) || !lack_of(relation, like).any() || !lock_completable(root, relation))
+  if (!may_complete(root, relation))
+    return warn_unguarded(relation);
+  if (!lack_of(relation, like).any() || !lock_completable(root, relation))
     return;
   const Lack lack = lack_of(relation, like);
   if (lack.doubled != nullptr)
@@ -112,9 +126,6 @@ void strip_tree(Oid root, const FenceTrigger &like) {
     }
   }
 }
-
-// What is left of it, when somebody has dropped a part.
-const FenceTrigger *own_protection(Oid relation) { return protection_of(fence_triggers_of(relation)); }
 
 // The nearest relation above with the same protection, InvalidOid when none.
 Oid protected_parent(Oid relation, const FenceTrigger &like) {

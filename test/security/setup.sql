@@ -42,6 +42,8 @@ SELECT gatepost.lease_acquire('sec/held', '1 h') AS token \gset
 SELECT gatepost.lease_acquire('sec/released', '1 h') AS released \gset
 SELECT gatepost.lease_release('sec/released', :released);
 SELECT gatepost.lease_acquire('shut/held', '1 h') AS shut \gset
+DO $$ BEGIN PERFORM gatepost.fence_use('shut/absent', 1); EXCEPTION WHEN OTHERS THEN END $$;
+DO $$ BEGIN INSERT INTO sec.guarded VALUES (1, 1); EXCEPTION WHEN OTHERS THEN END $$;
 SELECT gatepost.fence_claim('sec/marked', 'key', :token);
 RESET ROLE;
 SET ROLE stranger;

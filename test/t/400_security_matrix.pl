@@ -31,7 +31,7 @@ sub list
 	return $sql =~ s/^CREATE ROLE .*\n//mr =~ s/\b$role\b/$roles/gr;
 }
 
-my $node = new_server('matrix');
+my $node = new_server('matrix', conf => "gatepost.history_retention = '1 d'\n");
 my ($roles, $objects) = split /^-- With the lists granted:\n/m, text_of("$security/setup.sql");
 query($node, $roles);
 query($node, list('user', 'stranger, holder') . list('administrator', 'administrator'));
