@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 mode=${1:-all}
 begun=$EPOCHREALTIME
-"$HERE/scripts/setup.sh"
+if [ "$mode" = quick ]; then "$HERE/scripts/setup.sh"; else "$HERE/scripts/setup.sh" packages.check; fi
 server_paths
 say "Checking gatepost with $PG_VERSION"
 
@@ -31,6 +31,7 @@ roots() {
   give_work
 }
 make_work
+[ "$mode" = quick ] || timed "node's packages" take_node_packages
 timed "private servers" roots
 
 # The tests of one build, as run_tests.sh wants them.

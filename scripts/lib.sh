@@ -67,6 +67,12 @@ make_work() {
 }
 give_work() { [ "$(id -u)" -ne 0 ] || chown -R "$SERVER_USER:" "$WORK"; }
 
+# Gives the tree in WORK the packages of test/orm. Without them its test fails, and nothing else does.
+take_node_packages() {
+  local packages
+  if packages=$("$HERE/scripts/build.sh" orm); then cp -R "$packages" "$WORK/tree/test/orm/"; fi
+}
+
 exit_on_signals() {
   trap 'exit 130' INT
   trap 'exit 143' TERM HUP

@@ -21,6 +21,7 @@ mapfile -t builds < <("$HERE/scripts/build.sh" "$kind" "$modules")
 [ ${#builds[@]} -gt 0 ] || exit 1
 make_work
 "$HERE/scripts/private_root.sh" "$WORK/root" "${builds[@]}"
+[[ "${tests[*]}" != *_orm.pl* ]] || take_node_packages
 give_work
 status=0
 run_group as_server "$WORK/tree/scripts/run_tests.sh" "$WORK/root" "$WORK/out" "$kind" "${tests[@]}" || status=$?
