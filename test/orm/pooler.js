@@ -15,10 +15,15 @@ const backend = (client) => value(client, 'SELECT pg_backend_pid()');
 // The backend of a transaction with those statements.
 async function transaction(client, work, end = 'COMMIT') {
   await client.query('BEGIN');
-  const pid = await backend(client);
-  await work();
-  await client.query(end);
-  return pid;
+  try {
+    const pid = await backend(client);
+    await work();
+    await client.query(end);
+    return pid;
+  } catch (error) {
+    await client.query('ROLLBACK');
+    throw error;
+  }
 }
 
 // Two clients that have both server connections open, and take turns on them from then on. Result: with their backends.

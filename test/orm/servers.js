@@ -6,13 +6,16 @@ const { after } = require('node:test');
 const pg = require('pg');
 const makeKnex = require('knex');
 
+// An answer that does not come fails its test.
+const options = { query_timeout: 30_000 };
+
 const closers = [];
 // An open connection would keep node from ending.
 after(() => Promise.all(closers.map((close) => close())));
 
 // A client of node-postgres. What the server says beside its answers is kept in client.notices.
 async function connect() {
-  const client = new pg.Client();
+  const client = new pg.Client(options);
   client.notices = [];
   client.on('notice', (notice) => client.notices.push(notice));
   await client.connect();
@@ -27,7 +30,7 @@ function connectKnex(max) {
     client.on('notice', (notice) => notices.push(notice));
     done();
   };
-  const knex = makeKnex({ client: 'pg', connection: {}, pool: { min: 0, max, afterCreate } });
+  const knex = makeKnex({ client: 'pg', connection: options, pool: { min: 0, max, afterCreate } });
   closers.push(() => knex.destroy());
   return Object.assign(knex, { notices });
 }

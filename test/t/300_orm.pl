@@ -1,5 +1,6 @@
 # What programs in node do to protected tables, by node-postgres and by Knex, directly and behind PgBouncer in transaction
-# mode: test/orm. Their packages are brought by "scripts/build.sh orm"; without them, or without node, this test fails.
+# mode: test/orm; and the examples of docs/with-an-orm.md. The packages come by "scripts/build.sh orm"; without them, or
+# without node, this test fails.
 use strict;
 use warnings FATAL => 'all';
 
@@ -46,5 +47,7 @@ sub node_tests
 node_tests('node_postgres', $_) for qw(directly pooled);
 node_tests('knex', $_) for qw(directly pooled);
 node_tests('pooler', 'pooled');
+$ENV{DOCUMENT} = "$FindBin::RealBin/../../docs/with-an-orm.md";
+node_tests('examples', $_) for qw(directly pooled);
 
 done_testing();

@@ -30,6 +30,7 @@ sub start_pooler
 pool_mode = transaction
 default_pool_size = $option{connections}
 server_round_robin = 1
+query_wait_timeout = 30
 auth_type = any
 listen_addr =
 listen_port = $pooler{port}
