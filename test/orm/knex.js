@@ -82,7 +82,8 @@ for (const protection of protections) {
       await trx(table).increment('amount');
     }));
     assert.deepEqual(await load(table), before);
-    await using([[lease, current]], (trx) => trx.transaction((inner) => inner(table).where({ id: 1 }).increment('amount')));
+    const working = (inner) => inner(table).where({ id: 1 }).increment('amount');
+    await using([[lease, current]], (trx) => trx.transaction(working));
     assert.equal((await load(table)).amount, before.amount + 1);
   });
 

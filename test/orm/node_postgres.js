@@ -86,18 +86,6 @@ for (const protection of protections) {
     assert.equal(await amount(client, table), 5);
   });
 
-  test(`by ${kind}: who swallows the refusal commits nothing`, async () => {
-    const client = await connect();
-    const token = await acquire(client, `beside ${table}`);
-    await client.query('BEGIN');
-    await use(client, `beside ${table}`, token);
-    await client.query('CREATE TABLE swallowed ()');
-    await refused('LG001', use(client, lease, await stale(lease)));
-    await refused('25P02', client.query(`UPDATE ${table} SET amount = 8`));
-    assert.equal((await client.query('COMMIT')).command, 'ROLLBACK');
-    assert.equal(await value(client, `SELECT to_regclass('swallowed')`), null);
-  });
-
   test(`by ${kind}: COPY`, async () => {
     const client = await connect();
     const token = await supersede(client, leaseOf(20));
@@ -109,17 +97,22 @@ for (const protection of protections) {
   });
 }
 
-// A token of the name that is no longer current.
-async function stale(name) {
+test('who swallows the refusal commits nothing', async () => {
   const client = await connect();
-  const token = await supersede(client, name);
-  await supersede(client, name);
-  return token;
-}
+  const token = await acquire(client, 'swallowed');
+  await supersede(client, 'swallowed');
+  await client.query('BEGIN');
+  await client.query('CREATE TABLE swallowed ()');
+  await refused('LG001', use(client, 'swallowed', token));
+  await refused('25P02', client.query('CREATE TABLE swallowed ()'));
+  assert.equal((await client.query('COMMIT')).command, 'ROLLBACK');
+  assert.equal(await value(client, `SELECT to_regclass('swallowed')`), null);
+});
 
 test('fenced_update takes objects, and answers true, false and LG001', async () => {
   const client = await connect();
-  await client.query('CREATE TABLE report (id int PRIMARY KEY, body jsonb, fence bigint); INSERT INTO report VALUES (1)');
+  await client.query('CREATE TABLE report (id int PRIMARY KEY, body jsonb, fence bigint)');
+  await client.query('INSERT INTO report VALUES (1)');
   const first = await acquire(client, 'report');
   const second = await supersede(client, 'report');
   const update = (id, token) =>

@@ -7,7 +7,7 @@ const { connect, connectKnex, value, acquire, supersede, protections, makeTable,
 
 const byTemplate = protections.find(({ kind }) => kind === 'template');
 const lease = byTemplate.leaseOf(1);
-const add = (client, id = 1) => client.query('UPDATE by_template SET amount = amount + 1 WHERE id = $1', [id]);
+const add = (client) => client.query('UPDATE by_template SET amount = amount + 1 WHERE id = 1');
 const use = (client, name, token) => client.query('SELECT gatepost.fence_use($1, $2)', [name, token]);
 const amount = (client) => value(client, 'SELECT amount FROM by_template WHERE id = 1');
 const backend = (client) => value(client, 'SELECT pg_backend_pid()');
@@ -57,7 +57,10 @@ test('a use ends with its transaction, committed or not', async () => {
   const token = await acquire(a, lease);
   for (const end of ['COMMIT', 'ROLLBACK'])
     for (const client of [a, b, b, a]) {
-      await transaction(client, async () => { await use(client, lease, token); await add(client); }, end);
+      await transaction(client, async () => {
+        await use(client, lease, token);
+        await add(client);
+      }, end);
       await refusedEverywhere(b, pids);
       await refusedEverywhere(a, pids);
     }
@@ -96,9 +99,12 @@ test('a client that goes away in its transaction takes its use along', async () 
   await add(a);
   a.connection.stream.destroy();
   await gone;
+  // The first one waits for the row until the server has noticed.
   for (let i = 0; i < 4; i++) await refused('LG003', add(b));
-  // The write of its own waits until the server has noticed.
-  await transaction(b, async () => { await use(b, lease, token); await add(b); });
+  await transaction(b, async () => {
+    await use(b, lease, token);
+    await add(b);
+  });
   assert.equal(await amount(b), before + 1);
 });
 

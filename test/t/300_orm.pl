@@ -1,6 +1,6 @@
-# What programs in node do to protected tables, by node-postgres and by Knex, directly and behind PgBouncer in transaction
-# mode: test/orm; and the examples of docs/with-an-orm.md. The packages come by "scripts/build.sh orm"; without them, or
-# without node, this test fails.
+# What programs in node do to protected tables, by node-postgres and by Knex, directly and behind PgBouncer in
+# transaction mode: test/orm; and the examples of docs/with-an-orm.md. The packages come by "scripts/build.sh orm";
+# without them, or without node, this test fails.
 use strict;
 use warnings FATAL => 'all';
 
