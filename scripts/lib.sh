@@ -67,10 +67,12 @@ make_work() {
 }
 give_work() { [ "$(id -u)" -ne 0 ] || chown -R "$SERVER_USER:" "$WORK"; }
 
-# Gives the tree in WORK the packages of test/orm. Without them its test fails, and nothing else does.
+# Takes along what test/orm needs from npm. Where it is not to be had, that test fails and nothing else does.
 take_node_packages() {
   local packages
-  if packages=$("$HERE/scripts/build.sh" orm); then cp -R "$packages" "$WORK/tree/test/orm/"; fi
+  packages=$("$HERE/scripts/build.sh" orm) || return 0
+  mkdir -p "$WORK/tree/build/orm"
+  cp -R "$packages" "$WORK/tree/build/orm/"
 }
 
 exit_on_signals() {

@@ -10,8 +10,9 @@ use Gatepost;
 use Gatepost::Pooler;
 use Test::More;
 
-my $scripts = "$FindBin::RealBin/../orm";
-if (!-d "$scripts/node_modules")
+my $project = "$FindBin::RealBin/../..";
+$ENV{NODE_PATH} = "$project/build/orm/node_modules";
+if (!-d $ENV{NODE_PATH})
 {
 	fail("node's packages are there");
 	diag("scripts/build.sh orm installs them by npm, once, and needs the network for it");
@@ -31,7 +32,7 @@ sub node_tests
 	query($node, "CREATE DATABASE $database");
 	query($node, 'CREATE EXTENSION gatepost', dbname => $database);
 	local @ENV{qw(PGHOST PGPORT PGUSER PGDATABASE)} = (@{ $way{$way} }, $user, $database);
-	my $output = qx(node --test-reporter=tap '$scripts/$script.js' 2>&1);
+	my $output = qx(node --test-reporter=tap '$project/test/orm/$script.js' 2>&1);
 	my $status = $?;
 	my @results = $output =~ /^((?:not )?ok \d+ - .*\n(?:[ \t].*\n)*)/mg;
 	for my $result (@results)
@@ -47,7 +48,7 @@ sub node_tests
 node_tests('node_postgres', $_) for qw(directly pooled);
 node_tests('knex', $_) for qw(directly pooled);
 node_tests('pooler', 'pooled');
-$ENV{DOCUMENT} = "$FindBin::RealBin/../../docs/with-an-orm.md";
+$ENV{DOCUMENT} = "$project/docs/with-an-orm.md";
 node_tests('examples', $_) for qw(directly pooled);
 
 done_testing();
