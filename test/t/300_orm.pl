@@ -20,7 +20,7 @@ if (!-d $ENV{NODE_PATH})
 	exit;
 }
 
-my $node = new_server('orm', conf => 'max_connections = 50');
+my $node = new_server('orm');
 my $user = query($node, 'SELECT current_user');
 my %way = (directly => [ $node->host, $node->port ], pooled => [ start_pooler($node, connections => 2) ]);
 
