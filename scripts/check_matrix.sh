@@ -9,10 +9,11 @@ suite=trixie
 [ "$(id -u)" -eq 0 ] || die "a system in a folder can be made and entered by root only"
 [ $# -gt 0 ] || set -- make check
 
-# The mirror this system itself installs from.
+# The mirror this system itself installs from. Its apt may have files of one kind only, or of both.
 mirror() {
-  cat /etc/apt/sources.list.d/*.sources 2>/dev/null | sed -nE 's/^URIs: *([^ ]+).*/\1/p'
-  cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list 2>/dev/null | sed -nE 's/^deb +(\[[^]]*\] +)?([^ ]+).*/\2/p'
+  { cat /etc/apt/sources.list.d/*.sources 2>/dev/null || true; } | sed -nE 's/^URIs: *([^ ]+).*/\1/p'
+  { cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list 2>/dev/null || true; } |
+    sed -nE 's/^deb +(\[[^]]*\] +)?([^ ]+).*/\2/p'
 }
 
 make_folder() {
