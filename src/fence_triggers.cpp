@@ -156,8 +156,8 @@ void require_not_stale(const Fence *fence, const TriggerData *call, int64 token)
     ereport(ERROR, (errcode(stale_token), errmsg("token %lld is stale", static_cast<long long>(token)),
                     errdetail("Token %lld is older than %lld, with which the row of \"%s\" was written.",
                               static_cast<long long>(token), static_cast<long long>(mark), relation)));
-  if (strcmp(fence->arguments.issuer, issuer::own) == 0 && split(mark, token))
-    refuse_split(mark, token, relation);
+  if (fence->arguments.issuer == Issuer::gatepost && split(mark, token))
+    refuse_split(mark, token, "relation", relation);
 }
 
 HeapTuple stamped(const Fence *fence, const TriggerData *call, HeapTuple row, int64 token) {

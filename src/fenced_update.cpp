@@ -118,7 +118,7 @@ bool apply(const FencedUpdate &update, const FencedStatement &statement, const c
                       errdetail("Token %lld is older than %lld, with which the row of \"%s\" was written.",
                                 static_cast<long long>(update.token), static_cast<long long>(fence.mark), relation)));
     if (!fence.isnull && !update.any_issuer && split(fence.mark, update.token))
-      refuse_split(fence.mark, update.token, relation);
+      refuse_split(fence.mark, update.token, "relation", relation);
   }
   ereport(ERROR, (errcode(ERRCODE_TRIGGERED_ACTION_EXCEPTION),
                   errmsg("the update of relation \"%s\" was suppressed by a trigger or rule", relation)));

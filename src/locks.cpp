@@ -115,6 +115,26 @@ bool holder_held_by_session(uint64 key, HolderMode mode) {
   return had;
 }
 
+void resource_take(uint64 key, ResourceMode mode) {
+  if (mutant("equal_unlocked") && mode == ResourceMode::equal)
+    return;
+  const LOCKTAG tag = tag_of(LockClass::resource, key);
+  const ResourceOwner owner = CurrentResourceOwner;
+  CurrentResourceOwner = CurTransactionResourceOwner;
+  LockAcquire(&tag, static_cast<LOCKMODE>(mode), false, false);
+  CurrentResourceOwner = owner;
+}
+
+void resource_drop(uint64 key, ResourceMode mode) {
+  if (mutant("equal_unlocked") && mode == ResourceMode::equal)
+    return;
+  const LOCKTAG tag = tag_of(LockClass::resource, key);
+  const ResourceOwner owner = CurrentResourceOwner;
+  CurrentResourceOwner = CurTransactionResourceOwner;
+  LockRelease(&tag, static_cast<LOCKMODE>(mode), false);
+  CurrentResourceOwner = owner;
+}
+
 bool wait_within(int64 limit_us, void (*wait)(void *), void *argument) {
   const int saved = LockTimeout;
   const int64 limit_ms = Min((limit_us + 999) / 1000, INT_MAX);
