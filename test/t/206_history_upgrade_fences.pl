@@ -64,8 +64,10 @@ my %kept = (
 	'event triggers' => "SELECT evtname, evtevent, evttags, evtenabled FROM pg_event_trigger
 		WHERE evtfoid $of_ours ORDER BY evtname",
 	'grants' => q(SELECT proname, proacl FROM pg_proc WHERE pronamespace = 'gatepost'::regnamespace ORDER BY proname),
+	# Types of rows are members from 17 on.
 	'members' => q(SELECT pg_describe_object(classid, objid, objsubid) FROM pg_depend
-		WHERE refobjid = (SELECT oid FROM pg_extension WHERE extname = 'gatepost') AND deptype = 'e' ORDER BY 1),
+		WHERE refobjid = (SELECT oid FROM pg_extension WHERE extname = 'gatepost') AND deptype = 'e'
+			AND classid <> 'pg_type'::regclass ORDER BY 1),
 	'tables to dump' => q(SELECT c.relation::regclass, e.extcondition[c.number]
 		FROM pg_extension AS e, unnest(e.extconfig) WITH ORDINALITY AS c (relation, number)
 		WHERE e.extname = 'gatepost' ORDER BY c.number),
