@@ -49,11 +49,20 @@ say "deb $url $older_suite main" >"$folder/etc/apt/sources.list.d/older.list"
 printf 'Package: *\nPin: release n=%s\nPin-Priority: 100\n' "$older_suite" >"$folder/etc/apt/preferences.d/older"
 [ ! -e /etc/resolv.conf ] || cp -L /etc/resolv.conf "$folder/etc/resolv.conf"
 
-# A fresh copy of the project; its builds there stay.
+# A fresh copy of the project; its builds there stay. A file that has not changed keeps its time there, and any other is new,
+# so that make finds what to build whatever the times are here.
 project=$folder/srv/gatepost
-mkdir -p "$project"
-find "$project" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
-tar -C "$HERE" --exclude=./build --exclude=./.git --exclude='*.o' --exclude='*.so' -cf - . | tar -C "$project" --no-same-owner -xf -
+fresh=$folder/srv/gatepost.fresh
+rm -rf "$fresh"
+mkdir -p "$project" "$fresh"
+tar -C "$HERE" --exclude=./build --exclude=./.git --exclude='*.o' --exclude='*.so' -cf - . |
+  tar -C "$fresh" --no-same-owner --touch -xf -
+# shellcheck disable=SC2016
+(cd "$fresh" && find . -type f -exec sh -c '
+  for file; do ! cmp -s "$file" "$0/$file" || touch -r "$0/$file" "$file"; done' "$project" {} +)
+[ ! -d "$project/build" ] || mv "$project/build" "$fresh/"
+rm -rf "$project"
+mv "$fresh" "$project"
 
 say "Running $* with Debian $(<"$folder/etc/debian_version")"
 # shellcheck disable=SC2016
