@@ -2,11 +2,12 @@
 # The check on another system: a folder with Debian 13 (PostgreSQL 17), made when it is not there, kept for the next time.
 # It has the server of Debian 12 too (PostgreSQL 15), which upgrades begin from.
 #   check_matrix.sh [COMMAND...]      the command, run there in a copy of this project; make check when none is given
-#   GATEPOST_MATRIX=DIR               the folder (/var/tmp/gatepost-trixie)
+#   GATEPOST_MATRIX_SUITE=SUITE       another release of Debian than trixie: sid has PostgreSQL 18, as long as it is unreleased
+#   GATEPOST_MATRIX=DIR               the folder (/var/tmp/gatepost-SUITE)
 # Needs root. What is mounted for it ends with the command, and so does every process started there.
 . "$(dirname "$0")/lib.sh"
-folder=${GATEPOST_MATRIX:-/var/tmp/gatepost-trixie}
-suite=trixie
+suite=${GATEPOST_MATRIX_SUITE:-trixie}
+folder=${GATEPOST_MATRIX:-/var/tmp/gatepost-$suite}
 older_suite=bookworm
 older_pg_config=/usr/lib/postgresql/15/bin/pg_config
 [ "$(id -u)" -eq 0 ] || die "a system in a folder can be made and entered by root only"
