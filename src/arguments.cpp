@@ -62,6 +62,11 @@ const char *printable(LeaseName name) {
   return psprintf("%.*s...", cut, bytes.data());
 }
 
+bool has_prefix(LeaseName name, text *prefix) {
+  return name.bytes().starts_with(
+      std::string_view(VARDATA_ANY(prefix), static_cast<size_t>(VARSIZE_ANY_EXHDR(prefix))));
+}
+
 void require_argument(FunctionCallInfo fcinfo, int index, const char *argument) {
   if (PG_ARGISNULL(index))
     ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be null", argument)));

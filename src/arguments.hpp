@@ -16,6 +16,9 @@ struct LeaseName {
 // The name for messages, cut to a length that fits a line. Result: palloc'd C string.
 const char *printable(LeaseName name);
 
+// Compared by bytes.
+bool has_prefix(LeaseName name, text *prefix);
+
 // Raises 22004 when the argument is NULL.
 void require_argument(FunctionCallInfo fcinfo, int index, const char *argument);
 

@@ -57,6 +57,18 @@ void mutex_unlock(LockClass lock_class, uint64 key) {
   LockRelease(&tag, ExclusiveLock, false);
 }
 
+bool mutex_try(LockClass lock_class, uint64 key, int64 patience_us) {
+  const LOCKTAG tag = tag_of(lock_class, key);
+  const int64 deadline = monotonic_us() + patience_us;
+  while (LockAcquire(&tag, ExclusiveLock, false, true) == LOCKACQUIRE_NOT_AVAIL) {
+    if (monotonic_us() >= deadline)
+      return false;
+    constexpr long pause_us = 200;
+    pg_usleep(pause_us);
+  }
+  return true;
+}
+
 bool holder_take(uint64 key, HolderMode mode, bool wait) {
   const LOCKTAG tag = tag_of(LockClass::holder, key);
   // The transaction's own, not the portal's: what a wait takes in a subtransaction becomes its parent's.

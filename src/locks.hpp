@@ -14,11 +14,16 @@ enum class LockClass : uint16 {
   waiters,       // of a name
   generation,    // of the raise of the generation, key 0
   resource,      // of a resource outside the database: its mark
+  refusals,      // of counters and history of refusals, key 0
 };
 
 // Takes a mutex; raises 55P03 when another session keeps it longer than any call does (a stopped backend).
 void mutex_lock(LockClass lock_class, uint64 key);
 void mutex_unlock(LockClass lock_class, uint64 key);
+
+// The same without waiting in the lock manager: tried again and again until patience_us have passed, deaf to
+// interrupts. Result: whether it is had.
+bool mutex_try(LockClass lock_class, uint64 key, int64 patience_us);
 
 // The modes of the holder tag.
 enum class HolderMode {
