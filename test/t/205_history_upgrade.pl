@@ -8,7 +8,8 @@ use lib "$FindBin::RealBin/../perl";
 use Gatepost;
 use Test::More;
 
-my $old = server_to_upgrade('old', allows_streaming => 1);
+# Not by allows_streaming, which gives an older server settings that it does not know.
+my $old = server_to_upgrade('old', conf => "wal_level = replica\n");
 
 # A history of several timelines: the number of the timeline falls with the upgrade, tokens do not.
 $old->stop('fast');
