@@ -14,9 +14,14 @@ look_for_missing() {
   done < <(cat "${lists[@]}")
 }
 
-# The major version to install for: that of a development package or a server that is here, or what the system offers.
+# The major version to install for: that of the pg_config that is asked for, of a development package or a server that is
+# here, or what the system offers.
 server_major() {
   local major
+  if [[ $PG_CONFIG =~ /postgresql/([0-9]+)/bin/pg_config$ ]]; then
+    say "${BASH_REMATCH[1]}"
+    return
+  fi
   if [ -e "$("$PG_CONFIG" --includedir-server 2>/dev/null)/postgres.h" ]; then
     server_paths
     say "$PG_MAJOR"
@@ -55,6 +60,6 @@ missing=("${missing[@]/%-N/-$major}")
 say "Installing ${missing[*]} ..."
 run_apt install -y --no-install-recommends "${missing[@]}"
 
-PG_CONFIG=$(command -v pg_config)
+PG_CONFIG=$(command -v "$PG_CONFIG" || command -v pg_config)
 look_for_missing
 [ ${#missing[@]} -eq 0 ] || die "still missing after the installation: ${missing[*]}"
