@@ -67,7 +67,8 @@ bool is_good(const Look &found, const UseRequest &request) {
   if (data.kind != kind::lock)
     ereport(ERROR, (errcode(wrong_kind), errmsg("\"%s\" is a semaphore, not a lease", printable(request.name))));
   if (data.token > request.token)
-    refuse_stale(request, psprintf("Lease \"%s\" has been granted with token %lld since.", printable(request.name),
+    refuse_stale(request, psprintf("Lease \"%s\" has been %s with token %lld since.", printable(request.name),
+                                   data.state == stored::broken && data.prior == request.token ? "broken" : "granted",
                                    static_cast<long long>(data.token)));
   if (data.token < request.token)
     ereport(ERROR, (errcode(token_of_other_lease),
