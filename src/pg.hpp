@@ -61,6 +61,7 @@ extern "C" {
 #include "nodes/execnodes.h"
 #include "nodes/makefuncs.h"
 #include "pgstat.h"
+#include "replication/logicalworker.h"
 #include "replication/syncrep.h"
 #include "replication/walsender_private.h"
 #include "replication/logicalworker.h"
@@ -192,6 +193,8 @@ inline bool owns_relation(Oid relation, Oid role) {
 #pragma GCC diagnostic ignored "-Wvolatile"
 inline void enter_critical_section() { START_CRIT_SECTION(); }
 inline void leave_critical_section() { END_CRIT_SECTION(); }
+inline void hold_interrupts() { HOLD_INTERRUPTS(); }
+inline void resume_interrupts() { RESUME_INTERRUPTS(); }
 #pragma GCC diagnostic pop
 
 // The head of a sequence's record in the log: names its file.
