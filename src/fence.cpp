@@ -70,18 +70,12 @@ bool is_good(const Look &found, const UseRequest &request) {
   if (data.kind != kind::lock)
     ereport(ERROR, (errcode(wrong_kind), errmsg("\"%s\" is a semaphore, not a lease", printable(request.name))));
   if (data.token > request.token)
-<<<<<<< HEAD
-    refuse_stale(request, psprintf("Lease \"%s\" has been %s with token %lld since.", printable(request.name),
-                                   data.state == stored::broken && data.prior == request.token ? "broken" : "granted",
-                                   static_cast<long long>(data.token)));
-  if (data.token < request.token)
-=======
     refuse_stale(request, data.token,
-                 psprintf("Lease \"%s\" has been granted with token %lld since.", printable(request.name),
+                 psprintf("Lease \"%s\" has been %s with token %lld since.", printable(request.name),
+                          data.state == stored::broken && data.prior == request.token ? "broken" : "granted",
                           static_cast<long long>(data.token)));
   if (data.token < request.token) {
     count_refusal({InvalidOid, &request.name, request.token, data.token, RefusalReason::token_of_other_lease});
->>>>>>> main
     ereport(ERROR, (errcode(token_of_other_lease),
                     errmsg("token %lld is not of lease \"%s\"", static_cast<long long>(request.token),
                            printable(request.name)),
@@ -133,14 +127,14 @@ bool use_at_once(const Slots &slots, const UseRequest &request, uint64 key, Look
   if (found->in_flight || !is_good(*found, request))
     return false;
   at(Point::use_looked_first);
-  if (!holder_take(key, HolderMode::use, false))
+  if (!holder_take(key, tag_mode(), false))
     return false;
   if (mutant("use_looks_once"))
     return true;
   *found = look(slots, request.name, 0);
   if (!found->in_flight && is_good(*found, request))
     return true;
-  holder_drop(key, HolderMode::use);
+  holder_drop(key, tag_mode());
   return false;
 }
 
