@@ -129,7 +129,7 @@ bool use_at_once(const Slots &slots, const UseRequest &request, uint64 key, Look
   at(Point::use_looked_first);
   if (!holder_take(key, tag_mode(), false))
     return false;
-  if (mutant("use_looks_once"))
+  if (mutant("short_use_looks_once"))
     return true;
   *found = look(slots, request.name, 0);
   if (!found->in_flight && is_good(*found, request))
