@@ -130,20 +130,20 @@ query(
 
 my $head = "\\set n random(1, 3)\n\\set wait random(0, 1) * random(1, 5)\n\\set ttl random(1, 15)\n";
 my %scripts = (
-	'116_acquire@4' => "${head}SELECT granted(:n::text, :ttl * interval '1 ms');\n",
-	'116_acquire_and_use@2' => "${head}BEGIN;\nSELECT granted(:n::text, :ttl * interval '1 ms');\nSELECT used(:n::text);\nCOMMIT;\n",
-	'116_acquire_undone@1' => "${head}BEGIN;\nSELECT granted(:n::text, :ttl * interval '1 ms');\nROLLBACK;\n",
-	'116_use@5' => "${head}SELECT used(:n::text);\n",
-	'116_use_live@2' => "${head}SELECT used(:n::text, true);\n",
-	'116_use_repeatable@2' => "${head}BEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT used(:n::text);\nSELECT used(:n::text);\nCOMMIT;\n",
-	'116_use_undone@2' => "${head}BEGIN;\nSAVEPOINT one;\nSELECT used(:n::text);\nROLLBACK TO one;\nSELECT unused(:n::text);\nCOMMIT;\n",
-	'116_use_release@2' => "${head}BEGIN;\nSELECT used(:n::text);\n"
+	'118_acquire@4' => "${head}SELECT granted(:n::text, :ttl * interval '1 ms');\n",
+	'118_acquire_and_use@2' => "${head}BEGIN;\nSELECT granted(:n::text, :ttl * interval '1 ms');\nSELECT used(:n::text);\nCOMMIT;\n",
+	'118_acquire_undone@1' => "${head}BEGIN;\nSELECT granted(:n::text, :ttl * interval '1 ms');\nROLLBACK;\n",
+	'118_use@5' => "${head}SELECT used(:n::text);\n",
+	'118_use_live@2' => "${head}SELECT used(:n::text, true);\n",
+	'118_use_repeatable@2' => "${head}BEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT used(:n::text);\nSELECT used(:n::text);\nCOMMIT;\n",
+	'118_use_undone@2' => "${head}BEGIN;\nSAVEPOINT one;\nSELECT used(:n::text);\nROLLBACK TO one;\nSELECT unused(:n::text);\nCOMMIT;\n",
+	'118_use_release@2' => "${head}BEGIN;\nSELECT used(:n::text);\n"
 	  . "SELECT changed('release', :n::text, 'lease_release(\$1, \$2)');\nCOMMIT;\n",
-	'116_release_lock@1' => "${head}BEGIN;\nSELECT changed('release', :n::text, 'lease_release(\$1, \$2)');\n"
+	'118_release_lock@1' => "${head}BEGIN;\nSELECT changed('release', :n::text, 'lease_release(\$1, \$2)');\n"
 	  . "SELECT locked(:n::text, '0', false);\nCOMMIT;\n",
-	'116_renew@2' => "${head}SELECT changed('renew', :n::text, 'lease_renew(\$1, \$2, ''5 ms'')');\n",
-	'116_break@1' => "${head}SELECT changed('break', :n::text, 'lease_break(\$1)');\n",
-	'116_lock@2' => "${head}SELECT locked(:n::text, :wait * interval '1 ms', random() < 0.3);\n");
+	'118_renew@2' => "${head}SELECT changed('renew', :n::text, 'lease_renew(\$1, \$2, ''5 ms'')');\n",
+	'118_break@1' => "${head}SELECT changed('break', :n::text, 'lease_break(\$1)');\n",
+	'118_lock@2' => "${head}SELECT locked(:n::text, :wait * interval '1 ms', random() < 0.3);\n");
 $node->pgbench("--no-vacuum --client=8 --jobs=2 --time=$seconds",
 	0, [qr{number of failed transactions: 0}], [qr{^(?!.*error)}si], "8 sessions, $seconds s, no error", \%scripts);
 
