@@ -46,14 +46,14 @@ setup
   CREATE EXTENSION IF NOT EXISTS gatepost;
 
   -- Sequences outlive a ROLLBACK and are the same in every snapshot: the token each session was told last, the
-  -- transactions in which it wrote and was granted last, and how often somebody met what must exclude him.
+  -- transaction in which it wrote (2 x xid) or was granted (2 x xid + 1) last, and how often somebody met what must
+  -- exclude him. No column needs a TOAST table: all this is made anew for each permutation.
   CREATE SEQUENCE told_s1;
   CREATE SEQUENCE told_s2;
-  CREATE SEQUENCE wrote_s1;
-  CREATE SEQUENCE wrote_s2;
-  CREATE SEQUENCE drew_s1;
-  CREATE SEQUENCE drew_s2;
+  CREATE SEQUENCE did_s1;
+  CREATE SEQUENCE did_s2;
   CREATE SEQUENCE meetings;
+  CREATE SEQUENCE moments;
   CREATE FUNCTION last_of(what text, who text) RETURNS bigint LANGUAGE plpgsql AS \$\$
   DECLARE
     value bigint;
@@ -63,9 +63,9 @@ setup
   END \$\$;
   CREATE FUNCTION told(who text) RETURNS bigint LANGUAGE sql AS \$\$ SELECT last_of('told', who) \$\$;
 
-  -- What was done, in the order in which it was committed.
-  CREATE TABLE done (what text, token bigint);
-  CREATE TABLE committed (n bigserial, what text, token bigint);
+  -- What was done, in the order in which it was committed, and the marks that rows had.
+  CREATE TABLE done (what varchar(6), token bigint);
+  CREATE TABLE committed (n bigint DEFAULT nextval('moments'), what varchar(6), token bigint);
   CREATE FUNCTION note_committed() RETURNS trigger LANGUAGE plpgsql AS \$\$
   BEGIN
     INSERT INTO committed (what, token) VALUES (NEW.what, NEW.token);
@@ -75,27 +75,29 @@ setup
     FOR EACH ROW EXECUTE FUNCTION note_committed();
 
   -- Notes what a session has done, and whether the other one's transaction, still open, has done what excludes it.
-  CREATE FUNCTION note(who text, what text, token bigint, mine text, excluded text) RETURNS void LANGUAGE plpgsql AS \$\$
+  CREATE FUNCTION note(who text, what text, token bigint) RETURNS void LANGUAGE plpgsql AS \$\$
+  DECLARE
+    granted int := (what = 'grant')::int;
+    others bigint := last_of('did', CASE who WHEN 's1' THEN 's2' ELSE 's1' END);
   BEGIN
     INSERT INTO done VALUES (what, token);
-    PERFORM setval(mine || '_' || who, pg_current_xact_id()::text::bigint);
-    IF pg_xact_status(last_of(excluded, CASE who WHEN 's1' THEN 's2' ELSE 's1' END)::text::xid8) = 'in progress' THEN
+    PERFORM setval('did_' || who, 2 * pg_current_xact_id()::text::bigint + granted);
+    IF others % 2 <> granted AND pg_xact_status((others / 2)::text::xid8) = 'in progress' THEN
       PERFORM nextval('meetings');
     END IF;
   END \$\$;
 
-  CREATE TABLE protected (id int, part int, writer text) PARTITION BY LIST (part);
+  CREATE TABLE protected (id int, part int, writer varchar(6)) PARTITION BY LIST (part);
   CREATE TABLE protected_1 PARTITION OF protected FOR VALUES IN (1);
   CREATE TABLE protected_2 PARTITION OF protected FOR VALUES IN (2);
   INSERT INTO protected VALUES (1, 1, 'nobody');
   SELECT gatepost.fence_protect('protected', lease => 'fenced');
-  CREATE TABLE marked (writer text, fence bigint);
+  CREATE TABLE marked (writer varchar(6), fence bigint);
   INSERT INTO marked VALUES ('nobody', NULL);
   SELECT gatepost.fence_protect('marked', lease => 'fenced', fence_column => 'fence');
-  CREATE TABLE marks (n bigserial, fence bigint);
   CREATE FUNCTION note_mark() RETURNS trigger LANGUAGE plpgsql AS \$\$
   BEGIN
-    INSERT INTO marks (fence) VALUES (NEW.fence);
+    INSERT INTO committed (what, token) VALUES ('mark', NEW.fence);
     RETURN NULL;
   END \$\$;
   CREATE TRIGGER note_mark AFTER UPDATE ON marked FOR EACH ROW EXECUTE FUNCTION note_mark();
@@ -114,7 +116,7 @@ setup
     WHEN 'truncate' THEN
       TRUNCATE protected;
     END CASE;
-    PERFORM note(who, 'change', told(who), 'wrote', 'drew');
+    PERFORM note(who, 'change', told(who));
     RETURN 'changed';
   END \$\$;
   CREATE FUNCTION acquired_by(who text) RETURNS text LANGUAGE plpgsql AS \$\$
@@ -125,7 +127,7 @@ setup
       RETURN NULL;
     END IF;
     PERFORM setval('told_' || who, token);
-    PERFORM note(who, 'grant', token, 'drew', 'wrote');
+    PERFORM note(who, 'grant', token);
     RETURN 'granted';
   END \$\$;
   -- While a use is open, breaking draws no token.
@@ -135,7 +137,7 @@ setup
     token bigint := gatepost.lease_break('fenced');
   BEGIN
     IF token > latest THEN
-      PERFORM note(who, 'grant', token, 'drew', 'wrote');
+      PERFORM note(who, 'grant', token);
     END IF;
     RETURN CASE WHEN token > latest THEN 'broken, new token' WHEN token = latest THEN 'broken' END;
   END \$\$;
@@ -163,10 +165,10 @@ setup
   UNION ALL
   SELECT 'a grant beside an open use' FROM meetings WHERE is_called
   UNION ALL
-  SELECT 'tokens do not rise' FROM (SELECT token, lag(token) OVER (ORDER BY n) AS before FROM committed WHERE what = 'grant') AS c
-  WHERE token <= before
-  UNION ALL
-  SELECT 'the mark falls' FROM (SELECT fence, lag(fence) OVER (ORDER BY n) AS before FROM marks) AS m WHERE fence < before
+  SELECT what || 's do not rise' FROM
+    (SELECT what, token - max(token) OVER (PARTITION BY what ORDER BY n ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS rise
+     FROM committed WHERE what IN ('grant', 'mark')) AS c
+  WHERE rise < (what = 'grant')::int
   UNION ALL
   SELECT 'the row is not of the newest token' FROM gatepost.leases
   WHERE name = 'fenced' AND token <> (SELECT max(token) FROM committed WHERE what = 'grant')
@@ -186,10 +188,10 @@ teardown
   SELECT gatepost.lease_break('fenced');
   SELECT gatepost.lease_purge('0', 'fenced');
   DROP VIEW violations;
-  DROP TABLE done, committed, protected, marked, marks;
+  DROP TABLE done, committed, protected, marked;
   DROP PROCEDURE says, take_snapshot;
   DROP FUNCTION note_committed, note_mark, note, changed_by, acquired_by, broken_by, told, last_of;
-  DROP SEQUENCE told_s1, told_s2, wrote_s1, wrote_s2, drew_s1, drew_s2, meetings;
+  DROP SEQUENCE told_s1, told_s2, did_s1, did_s2, meetings, moments;
 }
 
 session s1
