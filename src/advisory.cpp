@@ -93,7 +93,9 @@ void doze(int64 microseconds) {
 
 // The deadlock detector does not see a wait for a lease, so nobody may wait for one who has what others wait for.
 void require_free_hands(LeaseName name) {
-  if ((!changed_in_transaction() && !holds_transaction_rungs() && !holds_session_rungs()) || mutant("full_hands_wait"))
+  if ((!changed_in_transaction() && !mark_kept_in_transaction() && !holds_transaction_rungs() &&
+       !holds_session_rungs()) ||
+      mutant("full_hands_wait"))
     return;
   ereport(ERROR,
           (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -3,6 +3,7 @@
 #include "token_layout.hpp"
 
 #include <cstring>
+#include <initializer_list>
 
 namespace gatepost {
 
@@ -61,19 +62,24 @@ const char *printable(LeaseName name) {
   return psprintf("%.*s...", cut, bytes.data());
 }
 
+bool has_prefix(LeaseName name, text *prefix) {
+  return name.bytes().starts_with(
+      std::string_view(VARDATA_ANY(prefix), static_cast<size_t>(VARSIZE_ANY_EXHDR(prefix))));
+}
+
 void require_argument(FunctionCallInfo fcinfo, int index, const char *argument) {
   if (PG_ARGISNULL(index))
     ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be null", argument)));
 }
 
-LeaseName name_argument(FunctionCallInfo fcinfo, int index) {
-  require_argument(fcinfo, index, "name");
+LeaseName name_argument(FunctionCallInfo fcinfo, int index, const char *argument) {
+  require_argument(fcinfo, index, argument);
   const LeaseName name{PG_GETARG_TEXT_PP(index)};
   if (name.bytes().empty())
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("name must not be empty")));
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s must not be empty", argument)));
   if (name.bytes().size() > max_name_bytes)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("name is %zu bytes long, at most %d are allowed", name.bytes().size(), max_name_bytes)));
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s is %zu bytes long, at most %d are allowed",
+                                                                     argument, name.bytes().size(), max_name_bytes)));
   return name;
 }
 
@@ -100,6 +106,20 @@ int64 duration_argument(FunctionCallInfo fcinfo, int index, const char *argument
 
 int64 token_argument(FunctionCallInfo fcinfo, int index, const char *argument) {
   return token_up_to(max_token, fcinfo, index, argument);
+}
+
+const char *issuer_name(Issuer issuer) { return issuer == Issuer::any ? "any" : "gatepost"; }
+
+Issuer issuer_of(LeaseName name) {
+  for (const Issuer issuer : {Issuer::gatepost, Issuer::any})
+    if (name.bytes() == issuer_name(issuer))
+      return issuer;
+  ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("issuer must be gatepost or any")));
+}
+
+Issuer issuer_argument(FunctionCallInfo fcinfo, int index) {
+  require_argument(fcinfo, index, "issuer");
+  return issuer_of(LeaseName{PG_GETARG_TEXT_PP(index)});
 }
 
 int64 foreign_token_argument(FunctionCallInfo fcinfo, int index, const char *argument) {

@@ -7,7 +7,7 @@
 
 namespace gatepost {
 
-// A name of a lease: 1 to 1,024 bytes, compared by bytes. Points into the call's memory.
+// A name of a lease, a resource or a claim's key: 1 to 1,024 bytes, compared by bytes. Points into the call's memory.
 struct LeaseName {
   text *value;
   std::string_view bytes() const { return {VARDATA_ANY(value), static_cast<size_t>(VARSIZE_ANY_EXHDR(value))}; }
@@ -16,10 +16,13 @@ struct LeaseName {
 // The name for messages, cut to a length that fits a line. Result: palloc'd C string.
 const char *printable(LeaseName name);
 
+// Compared by bytes.
+bool has_prefix(LeaseName name, text *prefix);
+
 // Raises 22004 when the argument is NULL.
 void require_argument(FunctionCallInfo fcinfo, int index, const char *argument);
 
-LeaseName name_argument(FunctionCallInfo fcinfo, int index);
+LeaseName name_argument(FunctionCallInfo fcinfo, int index, const char *argument = "name");
 
 // A time to live in microseconds: more than 0, at most gatepost.max_ttl; days are 24 hours, months are refused.
 int64 ttl_argument(FunctionCallInfo fcinfo, int index);
@@ -30,7 +33,15 @@ int64 duration_argument(FunctionCallInfo fcinfo, int index, const char *argument
 // 1 to 2^53 - 1.
 int64 token_argument(FunctionCallInfo fcinfo, int index, const char *argument);
 
-// 1 to 2^63 - 1: tokens of other issuers.
+// Where tokens come from: this database, or another lease system, of whose tokens only the order is known.
+enum class Issuer { gatepost, any };
+const char *issuer_name(Issuer issuer);
+
+// Raises 22023 when it is neither.
+Issuer issuer_of(LeaseName name);
+Issuer issuer_argument(FunctionCallInfo fcinfo, int index);
+
+// A token of another lease system: 1 to 2^63 - 1.
 int64 foreign_token_argument(FunctionCallInfo fcinfo, int index, const char *argument);
 
 // At most 256 bytes; nullptr when NULL.

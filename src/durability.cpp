@@ -44,6 +44,7 @@ struct Done {
   Levels durable;
   Levels purged;
   Levels rungs;
+  Levels marks;
   bool awaited; // its commit waits for a standby
   bool only_releases;
   XLogRecPtr release_end; // where the last release's log ended
@@ -72,8 +73,8 @@ void before_commit() {
     if (!standby_connected())
       ereport(ERROR, (errcode(durability_unavailable),
                       errmsg("durability \"standby\" is not available: no synchronous standby is connected"),
-                      errdetail("The transaction has granted or renewed a lease and gatepost.durability or "
-                                "gatepost.durability_floor asks for a standby.")));
+                      errdetail("The transaction has granted or renewed a lease or advanced a mark, and "
+                                "gatepost.durability or gatepost.durability_floor asks for a standby.")));
     if (synchronous_commit < SYNCHRONOUS_COMMIT_REMOTE_FLUSH)
       set_for_this_commit("on");
     done.awaited = true;
@@ -92,12 +93,12 @@ void warn_unless_on_standby() {
   const XLogRecPtr confirmed = WalSndCtl->lsn[SYNC_REP_WAIT_FLUSH];
   LWLockRelease(SyncRepLock);
   if (confirmed < XactLastCommitEnd && !mutant("unawaited_unsaid"))
-    ereport(WARNING, (errmsg("the lease is on this server's disk, but no synchronous standby is known to have it"),
+    ereport(WARNING, (errmsg("the commit is on this server's disk, but no synchronous standby is known to have it"),
                       errdetail("The commit did not wait for a standby, or its wait was ended.")));
 }
 
 void on_subtransaction(SubXactEvent event, SubTransactionId, SubTransactionId, void *) {
-  for (Levels *levels : {&done.changed, &done.durable, &done.purged, &done.rungs}) {
+  for (Levels *levels : {&done.changed, &done.durable, &done.purged, &done.rungs, &done.marks}) {
     if (event == SUBXACT_EVENT_COMMIT_SUB)
       levels->commit_sub();
     else if (event == SUBXACT_EVENT_ABORT_SUB && !mutant("savepoints_ignored"))
@@ -112,6 +113,9 @@ void on_transaction(XactEvent event, void *) {
       before_commit();
     break;
   case XACT_EVENT_PRE_PREPARE:
+    if (done.marks && !mutant("prepare_allowed"))
+      ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                      errmsg("cannot PREPARE a transaction that has advanced a mark")));
     if ((done.changed || done.rungs) && !mutant("prepare_allowed"))
       ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                       errmsg("cannot PREPARE a transaction that has changed a lease or taken a named lock")));
@@ -146,6 +150,10 @@ void note_purge() {
 }
 
 void note_holder_tag() { done.rungs.note(); }
+
+void note_mark_kept() { done.marks.note(); }
+
+bool mark_kept_in_transaction() { return static_cast<bool>(done.marks); }
 
 bool changed_in_transaction() { return static_cast<bool>(done.changed); }
 

@@ -6,7 +6,7 @@
 
 namespace gatepost {
 
-// A grant, renewal or break: its commit waits for disk, or for the level asked for.
+// A grant, renewal or break, a raised mark, a claim: its commit waits for disk, or for the level asked for.
 void note_durable_change();
 
 // A release: begin_release before it writes, end_release after. When a single statement outside a transaction block
@@ -17,6 +17,10 @@ void end_release();
 // A purge, and a holder tag kept by a rung or a use: the transaction cannot be prepared.
 void note_purge();
 void note_holder_tag();
+
+// A mark outside the database that this transaction keeps from being raised: it cannot be prepared either.
+void note_mark_kept();
+bool mark_kept_in_transaction();
 
 // What this transaction has done so far: changed any lease; purged any.
 bool changed_in_transaction();

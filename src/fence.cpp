@@ -7,6 +7,7 @@
 #include "lease_state.hpp"
 #include "locks.hpp"
 #include "mutant.hpp"
+#include "refusals.hpp"
 #include "slots.hpp"
 #include "testpoint.hpp"
 #include "token.hpp"
@@ -46,13 +47,15 @@ bool is_good(const Look &found, const UseRequest &request) {
 }
 
 [[noreturn]] void refuse_not_held(const UseRequest &request, const char *detail) {
+  count_refusal({InvalidOid, &request.name, request.token, 0, RefusalReason::lease_not_held});
   ereport(ERROR, (errcode(lease_not_held),
                   errmsg("lease \"%s\" is not held with token %lld", printable(request.name),
                          static_cast<long long>(request.token)),
                   detail != nullptr ? errdetail("%s", detail) : 0));
 }
 
-[[noreturn]] void refuse_stale(const UseRequest &request, const char *detail) {
+[[noreturn]] void refuse_stale(const UseRequest &request, int64 current, const char *detail) {
+  count_refusal({InvalidOid, &request.name, request.token, current, RefusalReason::stale_token});
   ereport(ERROR, (errcode(stale_token), errmsg("token %lld is stale", static_cast<long long>(request.token)),
                   errdetail("%s", detail)));
 }
@@ -67,17 +70,21 @@ bool is_good(const Look &found, const UseRequest &request) {
   if (data.kind != kind::lock)
     ereport(ERROR, (errcode(wrong_kind), errmsg("\"%s\" is a semaphore, not a lease", printable(request.name))));
   if (data.token > request.token)
-    refuse_stale(request, psprintf("Lease \"%s\" has been granted with token %lld since.", printable(request.name),
-                                   static_cast<long long>(data.token)));
-  if (data.token < request.token)
+    refuse_stale(request, data.token,
+                 psprintf("Lease \"%s\" has been granted with token %lld since.", printable(request.name),
+                          static_cast<long long>(data.token)));
+  if (data.token < request.token) {
+    count_refusal({InvalidOid, &request.name, request.token, data.token, RefusalReason::token_of_other_lease});
     ereport(ERROR, (errcode(token_of_other_lease),
                     errmsg("token %lld is not of lease \"%s\"", static_cast<long long>(request.token),
                            printable(request.name)),
                     errdetail("The latest token of that lease is %lld.", static_cast<long long>(data.token))));
+  }
   switch (state_of(data, this_moment())) {
   case State::superseded:
-    refuse_stale(request, psprintf("Lease \"%s\" lapsed, and its name has been taken by an advisory lock since.",
-                                   printable(request.name)));
+    refuse_stale(request, data.token,
+                 psprintf("Lease \"%s\" lapsed, and its name has been taken by an advisory lock since.",
+                          printable(request.name)));
   case State::released:
     refuse_not_held(request, "It has been released.");
   case State::broken:
@@ -109,10 +116,31 @@ Outcome attempt(const Slots &slots, const UseRequest &request, uint64 key, Look 
   return must_wait(*found, request) ? Outcome::wait_for_writer : Outcome::refused;
 }
 
+// Without the mutex, since many writers share one token: look, tag, look again. Finding the row settled and good is
+// exact without it; only "not found" is not. Under the tag it stays true: who grants, takes a rung or supersedes has
+// the tag while he writes, so either he has written before, and the second look sees it, or he finds the tag taken.
+// Whatever else the looks find, the long way decides.
+bool use_at_once(const Slots &slots, const UseRequest &request, uint64 key, Look *found) {
+  if (found->in_flight || !is_good(*found, request))
+    return false;
+  at(Point::use_looked_first);
+  if (!holder_take(key, HolderMode::use, false))
+    return false;
+  if (mutant("use_looks_once"))
+    return true;
+  *found = look(slots, request.name, 0);
+  if (!found->in_flight && is_good(*found, request))
+    return true;
+  holder_drop(key, HolderMode::use);
+  return false;
+}
+
 } // namespace
 
 void use_lease(LeaseName name, int64 token, bool live) {
   ensure_identity();
+  if (!is_known_token(token))
+    count_refusal({InvalidOid, &name, token, last_token(), RefusalReason::unknown_token});
   require_known_token(token);
   if (!live && token_in_use(name.bytes()) == token)
     return;
@@ -121,10 +149,12 @@ void use_lease(LeaseName name, int64 token, bool live) {
   for (;;) {
     Slots slots;
     open_slots(&slots, AccessShareLock, false, short_patience_us);
-    // Who is stale for good learns it without the mutex, so that asking again and again disturbs nobody.
     Look found = look(slots, name, 0);
     Outcome outcome = Outcome::refused;
-    if (!is_superseded(found, token) || mutant("stale_uses_disturb")) {
+    if (use_at_once(slots, request, key, &found))
+      outcome = Outcome::used;
+    // Who is stale for good learns it without the mutex too, so that asking again and again disturbs nobody.
+    else if (!is_superseded(found, token) || mutant("stale_uses_disturb")) {
       mutex_lock(LockClass::mutex, key);
       outcome = attempt(slots, request, key, &found);
       mutex_unlock(LockClass::mutex, key);

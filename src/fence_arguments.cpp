@@ -3,7 +3,7 @@
 namespace gatepost {
 
 bool read_fence_arguments(FenceMode mode, int count, char **arguments, FenceArguments *result) {
-  *result = {mode, "", "", issuer::own, 0, nullptr};
+  *result = {mode, "", "", Issuer::gatepost, 0, nullptr};
   const int fixed = mode == FenceMode::by_column ? 3 : 1;
   if (count < fixed)
     return false;
@@ -14,9 +14,9 @@ bool read_fence_arguments(FenceMode mode, int count, char **arguments, FenceArgu
     return result->lease[0] != '\0';
   }
   result->column = arguments[0];
-  result->issuer = arguments[1];
+  result->issuer = strcmp(arguments[1], issuer_name(Issuer::any)) == 0 ? Issuer::any : Issuer::gatepost;
   result->lease = arguments[2];
-  return strcmp(result->issuer, issuer::own) == 0 || strcmp(result->issuer, issuer::any) == 0;
+  return strcmp(arguments[1], issuer_name(result->issuer)) == 0;
 }
 
 FenceFunctions fence_functions_here() {
@@ -41,7 +41,7 @@ bool takes_any_issuer(Relation rel, const char *column) {
     if (trigger.tgfoid == by_column &&
         read_fence_arguments(FenceMode::by_column, trigger.tgnargs, trigger.tgargs, &arguments) &&
         strcmp(arguments.column, column) == 0)
-      return strcmp(arguments.issuer, issuer::any) == 0;
+      return arguments.issuer == Issuer::any;
   }
   return false;
 }

@@ -6,6 +6,7 @@
 //   fence_by_column(column, issuer, lease or '', exempt role...)
 #pragma once
 
+#include "arguments.hpp"
 #include "pg.hpp"
 
 namespace gatepost {
@@ -17,16 +18,11 @@ inline constexpr int fence_mode_count = 3;
 inline constexpr const char *fence_functions[fence_mode_count] = {"fence_by_lease", "fence_by_template",
                                                                   "fence_by_column"};
 
-namespace issuer {
-inline constexpr const char *own = "gatepost";
-inline constexpr const char *any = "any";
-} // namespace issuer
-
 struct FenceArguments {
   FenceMode mode;
   const char *lease;  // name or template; by column: "" when the transaction's only use is meant
   const char *column; // by column only
-  const char *issuer; // by column only
+  Issuer issuer;      // by column only
   int exempt_count;
   char **exempt; // role names; a role that is gone exempts nobody
 };

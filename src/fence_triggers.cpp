@@ -6,6 +6,7 @@
 #include "fence_template.hpp"
 #include "fenced_update.hpp"
 #include "mutant.hpp"
+#include "refusals.hpp"
 #include "split_history.hpp"
 #include "uses.hpp"
 
@@ -87,7 +88,13 @@ Datum unchanged(const TriggerData *call) {
   return PointerGetDatum(TRIGGER_FIRED_BY_UPDATE(call->tg_event) ? call->tg_newtuple : call->tg_trigtuple);
 }
 
+void count(const TriggerData *call, std::string_view name, int64 token, int64 mark, RefusalReason reason) {
+  const LeaseName lease{cstring_to_text_with_len(name.data(), static_cast<int>(name.size()))};
+  count_refusal({RelationGetRelid(call->tg_relation), name.empty() ? nullptr : &lease, token, mark, reason});
+}
+
 [[noreturn]] void refuse_unused(const TriggerData *call, std::string_view name) {
+  count(call, name, 0, 0, RefusalReason::token_required);
   constexpr int most = 128;
   const int size = static_cast<int>(name.size());
   const int shown = pg_mbcliplen(name.data(), size, most);
@@ -98,6 +105,7 @@ Datum unchanged(const TriggerData *call) {
 }
 
 [[noreturn]] void refuse_truncate(const TriggerData *call) {
+  count(call, {}, 0, 0, RefusalReason::token_required);
   ereport(ERROR, (errcode(token_required),
                   errmsg("cannot truncate relation \"%s\": its rows are protected one by one",
                          RelationGetRelationName(call->tg_relation)),
@@ -129,18 +137,20 @@ int64 stamp(Fence *fence, const TriggerData *call) {
     return running;
   if (fence->version == uses_version())
     return fence->token;
-  int count = 1;
+  int used = 1;
   const char *lease = fence->arguments.lease;
-  fence->token = lease[0] != '\0' ? token_asked_for(lease) : only_token_asked_for(&count);
+  fence->token = lease[0] != '\0' ? token_asked_for(lease) : only_token_asked_for(&used);
   if (fence->token == 0 && lease[0] != '\0')
     refuse_unused(call, lease);
-  if (fence->token == 0)
+  if (fence->token == 0) {
+    count(call, {}, 0, 0, RefusalReason::token_required);
     ereport(ERROR, (errcode(token_required),
-                    count == 0 ? errmsg("no token is in use") : errmsg("%d tokens are in use, one is needed", count),
+                    used == 0 ? errmsg("no token is in use") : errmsg("%d tokens are in use, one is needed", used),
                     errdetail("The rows of relation \"%s\" are protected by column \"%s\".",
                               RelationGetRelationName(call->tg_relation), fence->arguments.column),
-                    count == 0 ? errhint("Call gatepost.fence_use() in an earlier statement of the same transaction.")
-                               : errhint("Protect the table with a lease too, or use one token in a transaction.")));
+                    used == 0 ? errhint("Call gatepost.fence_use() in an earlier statement of the same transaction.")
+                              : errhint("Protect the table with a lease too, or use one token in a transaction.")));
+  }
   fence->version = uses_version();
   return fence->token;
 }
@@ -152,12 +162,14 @@ void require_not_stale(const Fence *fence, const TriggerData *call, int64 token)
   if (isnull || mutant("marks_unread"))
     return;
   const char *relation = RelationGetRelationName(call->tg_relation);
-  if (mark > token)
+  if (mark > token) {
+    count(call, fence->arguments.lease, token, mark, RefusalReason::stale_token);
     ereport(ERROR, (errcode(stale_token), errmsg("token %lld is stale", static_cast<long long>(token)),
                     errdetail("Token %lld is older than %lld, with which the row of \"%s\" was written.",
                               static_cast<long long>(token), static_cast<long long>(mark), relation)));
-  if (strcmp(fence->arguments.issuer, issuer::own) == 0 && split(mark, token))
-    refuse_split(mark, token, relation);
+  }
+  if (fence->arguments.issuer == Issuer::gatepost && split(mark, token))
+    refuse_split(mark, token, "relation", relation);
 }
 
 HeapTuple stamped(const Fence *fence, const TriggerData *call, HeapTuple row, int64 token) {

@@ -4,6 +4,7 @@
 #include "fence_arguments.hpp"
 #include "fenced_statement.hpp"
 #include "mutant.hpp"
+#include "refusals.hpp"
 #include "split_history.hpp"
 #include "token.hpp"
 
@@ -113,12 +114,14 @@ bool apply(const FencedUpdate &update, const FencedStatement &statement, const c
     }
     if (!probe(statement, &fence))
       return false;
-    if (!fence.isnull && fence.mark > update.token)
+    if (!fence.isnull && fence.mark > update.token) {
+      count_refusal({update.target, nullptr, update.token, fence.mark, RefusalReason::stale_token});
       ereport(ERROR, (errcode(stale_token), errmsg("token %lld is stale", static_cast<long long>(update.token)),
                       errdetail("Token %lld is older than %lld, with which the row of \"%s\" was written.",
                                 static_cast<long long>(update.token), static_cast<long long>(fence.mark), relation)));
+    }
     if (!fence.isnull && !update.any_issuer && split(fence.mark, update.token))
-      refuse_split(fence.mark, update.token, relation);
+      refuse_split(fence.mark, update.token, "relation", relation);
   }
   ereport(ERROR, (errcode(ERRCODE_TRIGGERED_ACTION_EXCEPTION),
                   errmsg("the update of relation \"%s\" was suppressed by a trigger or rule", relation)));
@@ -132,6 +135,8 @@ bool fenced_update(FencedUpdate update) {
   if (rel == nullptr)
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("target with oid %u does not exist", update.target)));
   update.any_issuer = takes_any_issuer(rel, update.fence_column);
+  if (!update.any_issuer && !is_known_token(update.token))
+    count_refusal({update.target, nullptr, update.token, last_token(), RefusalReason::unknown_token});
   if (!update.any_issuer)
     require_known_token(update.token);
   const FencedStatement statement = build_statement(update, rel);

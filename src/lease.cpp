@@ -1,9 +1,11 @@
 #include "lease.hpp"
 
+#include "client.hpp"
 #include "clock.hpp"
 #include "durability.hpp"
 #include "errors.hpp"
 #include "hash.hpp"
+#include "history.hpp"
 #include "identity.hpp"
 #include "lease_state.hpp"
 #include "locks.hpp"
@@ -74,22 +76,8 @@ Verdict judge(const AcquireRequest &request, const Look &found, const Moment &mo
   return is_live(state) ? Verdict::busy : Verdict::free;
 }
 
-// "application@address/pid", for people.
-text *default_owner(Datum address, bool has_address) {
-  const char *host = has_address ? TextDatumGetCString(DirectFunctionCall1(network_host, address)) : "local";
-  const char *application = application_name != nullptr ? application_name : "";
-  return cstring_to_text(psprintf("%s@%s/%d", application, host, MyProcPid));
-}
-
-bool client_address(Datum *address) {
-  LOCAL_FCINFO(call, 0);
-  InitFunctionCallInfoData(*call, nullptr, 0, InvalidOid, nullptr, nullptr);
-  *address = inet_client_addr(call);
-  return !call->isnull;
-}
-
 // Writes the granted row. The clock is read here, in the mutex and after any wait.
-bool write_grant(const Slots &slots, const AcquireRequest &request, HeapTuple old, int64 token) {
+bool write_grant(const Slots &slots, Relation history, const AcquireRequest &request, HeapTuple old, int64 token) {
   Datum address;
   const bool has_address = client_address(&address);
   const Moment moment = this_moment();
@@ -97,9 +85,14 @@ bool write_grant(const Slots &slots, const AcquireRequest &request, HeapTuple ol
   const SlotData data{
       token,     0, moment.now + request.ttl, request.ttl, moment.boot,  now,  now, GetUserId(), MyProcPid,
       lock_slot, 1, request.request_id,       kind::lock,  stored::held, false};
-  const SlotText texts{request.name, request.owner != nullptr ? request.owner : default_owner(address, has_address),
+  const SlotText texts{request.name,
+                       request.owner != nullptr ? request.owner
+                                                : client_label(application_name, address, has_address, MyProcPid),
                        has_address ? DatumGetInetPP(address) : nullptr, request.metadata};
-  return old == nullptr ? insert_slot(slots, data, texts) : replace_slot(slots, old, data, texts);
+  const bool written = old == nullptr ? insert_slot(slots, data, texts) : replace_slot(slots, old, data, texts);
+  if (written)
+    record_grant(history, data, texts, old, moment);
+  return written;
 }
 
 // A token above the row's. Where the sequence has fallen below it (RESTART, setval, a tool that lost its value) the
@@ -113,8 +106,8 @@ int64 draw_above(Oid sequence, HeapTuple row) {
 }
 
 // The look and the grant under the mutex. Result: the token, 0 when busy.
-int64 grant(const Slots &slots, Oid sequence, const AcquireRequest &request, const Look &first, uint64 key,
-            bool *written) {
+int64 grant(const Slots &slots, Relation history, Oid sequence, const AcquireRequest &request, const Look &first,
+            uint64 key, bool *written) {
   const Look found = mutant("first_look_believed") ? first : look(slots, request.name, lock_slot);
   switch (judge(request, found, this_moment())) {
   case Verdict::busy:
@@ -135,7 +128,7 @@ int64 grant(const Slots &slots, Oid sequence, const AcquireRequest &request, con
     holder_release(key);
   at(Point::acquire_tagged);
   const int64 token = draw_above(sequence, found.row);
-  *written = write_grant(slots, request, found.row, token);
+  *written = write_grant(slots, history, request, found.row, token);
   at(Point::acquire_written);
   if (!mutant("tag_probed"))
     holder_release(key);
@@ -225,16 +218,19 @@ int64 acquire_lease(const AcquireRequest &request) {
   const bool toast = request.metadata != nullptr || stored_long(first.row);
   open_slots(&slots, RowExclusiveLock, toast, short_patience_us);
   const Oid sequence = lock_sequence();
+  const Relation history = open_history();
   const uint64 key = key_of(request.name);
   bool written = false;
   mutex_lock(LockClass::mutex, key);
-  const int64 token = grant(slots, sequence, request, first, key, &written);
+  const int64 token = grant(slots, history, sequence, request, first, key, &written);
   mutex_unlock(LockClass::mutex, key);
   if (!written) {
+    close_history(history);
     unlock_sequence(sequence);
     close_slots(&slots);
     return token;
   }
+  close_history_written(history, token);
   close_slots_written(&slots);
   note_durable_change();
   end_use(request.name);
@@ -305,6 +301,7 @@ int64 break_lease(LeaseName name, int64 token, const char *reason) {
   Slots slots;
   open_slots(&slots, RowExclusiveLock, false, short_patience_us);
   const Oid sequence = lock_sequence();
+  const Relation history = open_history();
   const uint64 key = key_of(name);
   mutex_lock(LockClass::mutex, key);
   const Look found = look(slots, name, lock_slot);
@@ -327,16 +324,19 @@ int64 break_lease(LeaseName name, int64 token, const char *reason) {
       data.token = draw_above(sequence, found.row);
     if (!update_slot(slots, found.row, data))
       refuse_in_flight(name);
+    record_break(history, slots, found.row, data.token, reason);
     if (tagged)
       holder_release(key);
     result = data.token;
   }
   mutex_unlock(LockClass::mutex, key);
   if (result == 0) {
+    close_history(history);
     unlock_sequence(sequence);
     close_slots(&slots);
     return 0;
   }
+  close_history_written(history, result);
   close_slots_written(&slots);
   note_durable_change();
   end_use(name);

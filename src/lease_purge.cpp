@@ -2,6 +2,7 @@
 
 #include "durability.hpp"
 #include "hash.hpp"
+#include "history.hpp"
 #include "identity.hpp"
 #include "lease_state.hpp"
 #include "locks.hpp"
@@ -21,11 +22,6 @@ int64 ended_for(const SlotData &row, const Moment &moment) {
     return -1;
   const int64 end = row.state == stored::held && !row.superseded ? base.since + row.ttl : base.since;
   return Max(moment.now - end, 0);
-}
-
-bool has_prefix(LeaseName name, text *prefix) {
-  return name.bytes().starts_with(
-      std::string_view(VARDATA_ANY(prefix), static_cast<size_t>(VARSIZE_ANY_EXHDR(prefix))));
 }
 
 // Names whose rows seem to be over. The scan may miscount under renewals; each is looked at again under its mutex.
@@ -64,6 +60,7 @@ bool purge(const Slots &slots, LeaseName name, int64 older_than) {
 
 int64 purge_leases(int64 older_than, text *prefix) {
   ensure_identity();
+  purge_history(older_than, prefix);
   Slots slots;
   open_slots(&slots, RowExclusiveLock, true, short_patience_us);
   int64 purged = 0;

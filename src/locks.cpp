@@ -57,6 +57,18 @@ void mutex_unlock(LockClass lock_class, uint64 key) {
   LockRelease(&tag, ExclusiveLock, false);
 }
 
+bool mutex_try(LockClass lock_class, uint64 key, int64 patience_us) {
+  const LOCKTAG tag = tag_of(lock_class, key);
+  const int64 deadline = monotonic_us() + patience_us;
+  while (LockAcquire(&tag, ExclusiveLock, false, true) == LOCKACQUIRE_NOT_AVAIL) {
+    if (monotonic_us() >= deadline)
+      return false;
+    constexpr long pause_us = 200;
+    pg_usleep(pause_us);
+  }
+  return true;
+}
+
 bool holder_take(uint64 key, HolderMode mode, bool wait) {
   const LOCKTAG tag = tag_of(LockClass::holder, key);
   // The transaction's own, not the portal's: what a wait takes in a subtransaction becomes its parent's.
@@ -113,6 +125,26 @@ bool holder_held_by_session(uint64 key, HolderMode mode) {
   if (had)
     LockAcquire(&tag, static_cast<LOCKMODE>(mode), true, true);
   return had;
+}
+
+void resource_take(uint64 key, ResourceMode mode) {
+  if (mutant("equal_unlocked") && mode == ResourceMode::equal)
+    return;
+  const LOCKTAG tag = tag_of(LockClass::resource, key);
+  const ResourceOwner owner = CurrentResourceOwner;
+  CurrentResourceOwner = CurTransactionResourceOwner;
+  LockAcquire(&tag, static_cast<LOCKMODE>(mode), false, false);
+  CurrentResourceOwner = owner;
+}
+
+void resource_drop(uint64 key, ResourceMode mode) {
+  if (mutant("equal_unlocked") && mode == ResourceMode::equal)
+    return;
+  const LOCKTAG tag = tag_of(LockClass::resource, key);
+  const ResourceOwner owner = CurrentResourceOwner;
+  CurrentResourceOwner = CurTransactionResourceOwner;
+  LockRelease(&tag, static_cast<LOCKMODE>(mode), false);
+  CurrentResourceOwner = owner;
 }
 
 bool wait_within(int64 limit_us, void (*wait)(void *), void *argument) {

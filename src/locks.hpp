@@ -13,11 +13,17 @@ enum class LockClass : uint16 {
   slot_holder,   // of a slot of a semaphore
   waiters,       // of a name
   generation,    // of the raise of the generation, key 0
+  resource,      // of a resource outside the database: its mark
+  refusals,      // of counters and history of refusals, key 0
 };
 
 // Takes a mutex; raises 55P03 when another session keeps it longer than any call does (a stopped backend).
 void mutex_lock(LockClass lock_class, uint64 key);
 void mutex_unlock(LockClass lock_class, uint64 key);
+
+// The same without waiting in the lock manager: tried again and again until patience_us have passed, deaf to
+// interrupts. Result: whether it is had.
+bool mutex_try(LockClass lock_class, uint64 key, int64 patience_us);
 
 // The modes of the holder tag.
 enum class HolderMode {
@@ -44,6 +50,18 @@ bool holder_held(uint64 key, HolderMode mode);
 
 // Whether the session has it, also where a transaction of its own has it too.
 bool holder_held_by_session(uint64 key, HolderMode mode);
+
+// The modes of a resource's tag.
+enum class ResourceMode {
+  equal = RowExclusiveLock, // beside each other, not beside a raise
+  raise = ExclusiveLock,
+};
+
+// Takes the tag until the (sub)transaction ends; waits.
+void resource_take(uint64 key, ResourceMode mode);
+
+// Lets go at once of what resource_take has just taken.
+void resource_drop(uint64 key, ResourceMode mode);
 
 // Runs a wait in the lock manager with lock_timeout lowered to limit_us, 0 or more; negative: as it is. Result: false
 // when the limit ended it. An error that the user's own lock_timeout, a cancel or a deadlock brings goes on.

@@ -1,7 +1,9 @@
 // What happens when the library is loaded into a backend.
 #include "arguments.hpp"
 #include "durability.hpp"
+#include "history.hpp"
 #include "pg.hpp"
+#include "refusals.hpp"
 #include "relations.hpp"
 #include "rungs.hpp"
 #include "testpoint.hpp"
@@ -17,6 +19,8 @@ void _PG_init(void) {
   DefineCustomIntVariable("gatepost.max_ttl", "The longest time to live that a lease may ask for.", nullptr,
                           &max_ttl_seconds, 86400, 1, INT_MAX / 2, PGC_SUSET, GUC_UNIT_S, nullptr, nullptr, nullptr);
   register_durability();
+  register_history();
+  register_refusals();
   define_test_settings();
   MarkGUCPrefixReserved("gatepost");
   register_relation_callbacks();

@@ -61,6 +61,7 @@ extern "C" {
 #include "nodes/execnodes.h"
 #include "nodes/makefuncs.h"
 #include "pgstat.h"
+#include "replication/logicalworker.h"
 #include "replication/syncrep.h"
 #include "replication/walsender_private.h"
 #include "replication/logicalworker.h"

@@ -225,9 +225,7 @@ FenceTrigger arguments_for(const ProtectRequest &request, Relation rel) {
     ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("lease and fence_column must not both be null")));
   if (request.lease != nullptr && request.lease[0] == '\0')
     refuse_argument("lease must not be empty");
-  if (strcmp(request.issuer, issuer::own) != 0 && strcmp(request.issuer, issuer::any) != 0)
-    refuse_argument(psprintf("issuer \"%s\" is not known, it is \"gatepost\" or \"any\"", request.issuer));
-  if (request.column == nullptr && strcmp(request.issuer, issuer::own) != 0)
+  if (request.column == nullptr && request.issuer != Issuer::gatepost)
     refuse_argument("issuer \"any\" needs a fence_column: a lease has tokens of its own only");
   const bool template_given = request.lease != nullptr && is_template(request.lease);
   if (request.column != nullptr && template_given)
@@ -248,7 +246,7 @@ FenceTrigger arguments_for(const ProtectRequest &request, Relation rel) {
   if (request.column != nullptr) {
     mode = FenceMode::by_column;
     store(request.column);
-    store(request.issuer);
+    store(issuer_name(request.issuer));
     store(lease != nullptr ? lease : "");
   } else {
     store(lease);

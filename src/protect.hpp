@@ -10,7 +10,7 @@ struct ProtectRequest {
   Oid target;
   const char *lease;  // nullptr: none
   const char *column; // nullptr: none
-  const char *issuer;
+  Issuer issuer;
   List *exempt; // of role names, char *
 };
 

@@ -1,5 +1,6 @@
 #include "relations.hpp"
 
+#include "ledger_layout.hpp"
 #include "locks.hpp"
 #include "mutant.hpp"
 #include "slot_layout.hpp"
@@ -8,9 +9,21 @@
 namespace gatepost {
 namespace {
 
-enum Known { slots_known, identity_known, sequence_known, floor_known, rules_known, known_count };
+enum Known {
+  slots_known,
+  identity_known,
+  sequence_known,
+  floor_known,
+  rules_known,
+  refusal_counters_known,
+  refusal_history_known,
+  lease_history_known,
+  known_count
+};
 
-constexpr const char *known_names[known_count] = {"lease_slots", "identity", "token_sequence", "floor", "name_rules"};
+constexpr const char *known_names[known_count] = {"lease_slots",     "identity",     "token_sequence",
+                                                  "floor",           "name_rules",   "refusal_counters",
+                                                  "refusal_history", "lease_history"};
 
 struct Remembered {
   Oid oid;
@@ -223,6 +236,28 @@ bool lock_toast(Relation rel, List **locked, int64 patience_us) {
   return true;
 }
 
+// Rows of a ledger are written without a thought for indexes.
+void verify_ledger(Relation rel, Known known) {
+  switch (known) {
+  case refusal_counters_known:
+    verify_columns(rel, known_names[known], counter_columns, lengthof(counter_columns));
+    break;
+  case refusal_history_known:
+    verify_columns(rel, known_names[known], refused_columns, lengthof(refused_columns));
+    break;
+  default:
+    verify_columns(rel, known_names[known], event_columns, lengthof(event_columns));
+  }
+  if (RelationGetIndexList(rel) != NIL)
+    refuse_layout(known_names[known], "It has an index.");
+}
+
+Known known_of(Ledger ledger) {
+  return ledger == Ledger::refusal_counters  ? refusal_counters_known
+         : ledger == Ledger::refusal_history ? refusal_history_known
+                                             : lease_history_known;
+}
+
 } // namespace
 
 bool try_open_slots(Slots *slots, LOCKMODE mode, bool toast, int64 patience_us) {
@@ -339,6 +374,26 @@ Relation open_rules(LOCKMODE mode) {
 void close_rules(Relation rules, LOCKMODE mode) { table_close(rules, mode); }
 
 bool is_rules(Oid relation) { return relation == oid_of(rules_known); }
+
+Relation try_open_ledger(Ledger ledger, LOCKMODE mode, int64 patience_us) {
+  const Known known = known_of(ledger);
+  Oid oid;
+  if (!lock_known(known, mode, patience_us, &oid))
+    return nullptr;
+  Relation rel = table_open(oid, NoLock);
+  verify(known, [rel, known] {
+    verify_ledger(rel, known);
+    return true;
+  });
+  return rel;
+}
+
+Relation open_ledger(Ledger ledger, LOCKMODE mode) {
+  Relation rel = try_open_ledger(ledger, mode, short_patience_us);
+  if (rel == nullptr)
+    refuse_lock(known_names[known_of(ledger)]);
+  return rel;
+}
 
 Oid slots_relation() { return oid_of(slots_known); }
 

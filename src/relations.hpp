@@ -56,6 +56,15 @@ void close_rules(Relation rules, LOCKMODE mode);
 // Whether the relation is name_rules.
 bool is_rules(Oid relation);
 
+// Tables that are only added to or overwritten in place.
+enum class Ledger { refusal_counters, refusal_history, lease_history };
+
+// Opens one; close with table_close. Result: nullptr when its lock was not to be had in time.
+Relation try_open_ledger(Ledger ledger, LOCKMODE mode, int64 patience_us);
+
+// The same, raising 55P03.
+Relation open_ledger(Ledger ledger, LOCKMODE mode);
+
 // The oid of lease_slots, for rights.
 Oid slots_relation();
 

@@ -6,16 +6,6 @@
 namespace gatepost {
 namespace {
 
-// A row lock that another session holds shows in no dirty snapshot; writing would wait for it.
-bool locked_elsewhere(HeapTupleHeader header) {
-  if (header->t_infomask & HEAP_XMAX_INVALID || !HEAP_XMAX_IS_LOCKED_ONLY(header->t_infomask))
-    return false;
-  const TransactionId locker = HeapTupleHeaderGetRawXmax(header);
-  if (header->t_infomask & HEAP_XMAX_IS_MULTI)
-    return MultiXactIdIsRunning(locker, true);
-  return !TransactionIdIsCurrentTransactionId(locker) && TransactionIdIsInProgress(locker);
-}
-
 // Entries in every index: a REINDEX CONCURRENTLY has two of them for a while.
 void insert_index_entries(const Slots &slots, HeapTuple tuple) {
   List *indexes = RelationGetIndexList(slots.heap);
@@ -140,6 +130,15 @@ void end_scan(SlotScan *scan) {
 }
 
 } // namespace
+
+bool locked_elsewhere(HeapTupleHeader header) {
+  if (header->t_infomask & HEAP_XMAX_INVALID || !HEAP_XMAX_IS_LOCKED_ONLY(header->t_infomask))
+    return false;
+  const TransactionId locker = HeapTupleHeaderGetRawXmax(header);
+  if (header->t_infomask & HEAP_XMAX_IS_MULTI)
+    return MultiXactIdIsRunning(locker, true);
+  return !TransactionIdIsCurrentTransactionId(locker) && TransactionIdIsInProgress(locker);
+}
 
 Look look(const Slots &slots, LeaseName name, int32 slot) {
   Look found{};

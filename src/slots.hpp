@@ -21,6 +21,9 @@ struct Look {
 
 Look look(const Slots &slots, LeaseName name, int32 slot);
 
+// Whether another session holds a lock on the row: it shows in no dirty snapshot, and writing would wait for it.
+bool locked_elsewhere(HeapTupleHeader header);
+
 // What a grant stores beside the fixed part.
 struct SlotText {
   LeaseName name;

@@ -8,7 +8,7 @@ namespace gatepost {
 
 bool split(int64 mark, int64 token);
 
-// Raises LG008. where: the relation or resource that keeps the mark.
-[[noreturn]] void refuse_split(int64 mark, int64 token, const char *where);
+// Raises LG008. kind and name: the relation or resource that keeps the mark.
+[[noreturn]] void refuse_split(int64 mark, int64 token, const char *kind, const char *name);
 
 } // namespace gatepost

@@ -39,12 +39,11 @@ List *exempt_argument(FunctionCallInfo fcinfo, int index) {
 GATEPOST_FUNCTION(fence_protect) {
   require_changing("fence_protect()");
   require_argument(fcinfo, 0, "target");
-  require_argument(fcinfo, 3, "issuer");
   ProtectRequest request;
   request.target = PG_GETARG_OID(0);
   request.lease = optional_text(fcinfo, 1);
   request.column = PG_ARGISNULL(2) ? nullptr : NameStr(*PG_GETARG_NAME(2));
-  request.issuer = optional_text(fcinfo, 3);
+  request.issuer = issuer_argument(fcinfo, 3);
   request.exempt = exempt_argument(fcinfo, 4);
   protect_table(request);
   PG_RETURN_VOID();

@@ -81,7 +81,7 @@ void put(ReturnSetInfo *result, Oid relation, List *triggers, const FenceTrigger
                                  CStringGetTextDatum(mode_names[static_cast<int>(arguments.mode)]),
                                  optional(arguments.lease),
                                  optional(arguments.column),
-                                 optional(by_column ? arguments.issuer : ""),
+                                 optional(by_column ? issuer_name(arguments.issuer) : ""),
                                  text_array(exempt),
                                  BoolGetDatum(gaps == NIL),
                                  text_array(gaps)};

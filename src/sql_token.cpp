@@ -2,6 +2,7 @@
 #include "arguments.hpp"
 #include "edge.hpp"
 #include "errors.hpp"
+#include "guards.hpp"
 #include "identity.hpp"
 #include "mutant.hpp"
 #include "relations.hpp"
@@ -66,7 +67,5 @@ GATEPOST_FUNCTION(refuse_dml) {
   if (!CALLED_AS_TRIGGER(fcinfo))
     ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED), errmsg("not called as a trigger")));
   const auto *trigger = reinterpret_cast<TriggerData *>(fcinfo->context);
-  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                  errmsg("rows of gatepost.%s are changed by the functions of gatepost only",
-                         RelationGetRelationName(trigger->tg_relation))));
+  refuse_statement(trigger->tg_relation);
 }

@@ -11,13 +11,15 @@ enum class Point {
   acquire_written = 4, // row written, tag and mutex still held
   renew_mutexed = 5,
   release_mutexed = 6,
-  raise_locked = 7,  // generation raise, in its mutex
-  raise_set = 8,     // sequence set and flushed, identity not yet written
-  token_drawn = 9,   // drawn, not yet flushed
-  rung_taken = 11,   // a rung has the tag, in the mutex, before it marks the row
-  look_started = 10, // the scan of a look has read its index page
-  use_looked = 12,   // fence_use finds its token good, in the mutex, before the holder tag
-  wait_ended = 13,   // a wait in the lock manager has got what it waited for
+  raise_locked = 7,      // generation raise, in its mutex
+  raise_set = 8,         // sequence set and flushed, identity not yet written
+  token_drawn = 9,       // drawn, not yet flushed
+  rung_taken = 11,       // a rung has the tag, in the mutex, before it marks the row
+  look_started = 10,     // the scan of a look has read its index page
+  use_looked = 12,       // fence_use finds its token good, in the mutex, before the holder tag
+  use_looked_first = 14, // the same without the mutex
+  wait_ended = 13,       // a wait in the lock manager has got what it waited for
+  refusal_mutexed = 15,  // in the mutex of refusals, before a counter is looked for
 };
 
 #ifdef GATEPOST_TEST

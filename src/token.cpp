@@ -39,11 +39,15 @@ int64 last_token() {
   return page.last_value;
 }
 
-void require_known_token(int64 token) {
+bool is_known_token(int64 token) {
   if (high_water.epoch == relations_epoch() && token <= high_water.token)
-    return;
+    return true;
   high_water = {last_token(), relations_epoch()};
-  if (token <= high_water.token || mutant("wild_tokens"))
+  return token <= high_water.token || mutant("wild_tokens");
+}
+
+void require_known_token(int64 token) {
+  if (is_known_token(token))
     return;
   ereport(ERROR,
           (errcode(unknown_token), errmsg("token %lld was never drawn here", static_cast<long long>(token)),

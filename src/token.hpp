@@ -14,7 +14,10 @@ void flush_tokens(Oid sequence, int64 token);
 // The highest token drawn so far.
 int64 last_token();
 
-// Raises LG004 when the token is above everything drawn here.
+// Whether the token is not above everything drawn here.
+bool is_known_token(int64 token);
+
+// Raises LG004 when it is.
 void require_known_token(int64 token);
 
 } // namespace gatepost

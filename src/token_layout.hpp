@@ -27,6 +27,8 @@ constexpr int64_t token_of(int64_t generation, int64_t counter, int64_t nonce) {
 
 constexpr int64_t generation_of(int64_t token) { return token >> (counter_bits + nonce_bits); }
 
+constexpr int64_t nonce_of(int64_t token) { return token & (token_step - 1); }
+
 inline constexpr int64_t hour_us = int64_t{3600} * 1000 * 1000;
 
 // 2026-01-01 00:00 UTC in microseconds since 1970: where generations count hours from.

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs the measurements named in ONLY against the server that the environment names. Each has a folder:
 #   plan.sh           title, clients, contenders, aims ("CONTENDER REFERENCE at-least|at-most NUMBER"); and for contenders
-#                     that differ: database, script and pgbench options
+#                     that differ: database, script and pgbench options; beside: options of three clients more, whose
+#                     beside.sql runs at the same time and is not counted
 #   setup.sql         run once, in a database named after the folder
 #   CONTENDER.sql     a pgbench script, one operation
 . "$(dirname "$0")/../../scripts/lib.sh"
@@ -14,11 +15,19 @@ bench() {
   local contender=$1 clients=$2 seconds=$3 try before after report
   # The time runs while clients connect; on a busy machine nothing may be left of it.
   for try in 1 2 3; do
+    local load=
+    if [ -n "${beside[$contender]:-}" ]; then
+      # shellcheck disable=SC2086
+      pgbench -n -M prepared -c 3 -j 1 -T $((seconds + 1)) ${beside[$contender]} -f "$folder/beside.sql" "$measurement" \
+        >/dev/null 2>&1 &
+      load=$!
+    fi
     before=$(newest_xid)
     # shellcheck disable=SC2086
     report=$(pgbench -n -M prepared -c "$clients" -j 2 -T "$seconds" ${options[$contender]:-} \
       -f "$folder/${scripts[$contender]:-$contender}.sql" "${databases[$contender]:-$measurement}" 2>&1) ||
       die "pgbench failed: $report"
+    [ -z "$load" ] || wait "$load" || die "the clients beside $contender failed"
     after=$(newest_xid)
     awk -v xids=$((after - before)) '
       /^number of transactions actually processed/ { split($NF, n, "/"); done = n[1] }
@@ -46,7 +55,7 @@ run_rounds() {
 summary=
 for measurement in ${ONLY/climb/}; do
   folder=$BENCH/$measurement
-  declare -A databases=() scripts=() options=()
+  declare -A databases=() scripts=() options=() beside=()
   . "$folder/plan.sh"
   createdb "$measurement"
   # Shared pieces are found from the folder.

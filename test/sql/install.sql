@@ -95,7 +95,7 @@ SELECT 'schema', n.nspname, a.grantee::regrole, a.privilege_type
 FROM pg_namespace n, aclexplode(coalesce(nspacl, acldefault('n', nspowner))) a
 WHERE n.nspname = 'gatepost' AND a.grantee <> nspowner;
 
--- pg_dump carries the rules, and the rows of one table that holds none
+-- pg_dump carries the rules, marks and claims, and the row of a table that holds none
 SELECT extconfig::regclass[], extcondition FROM pg_extension WHERE extname = 'gatepost';
 SELECT count(*) FROM gatepost.floor;
 

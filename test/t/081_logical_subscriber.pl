@@ -15,6 +15,7 @@ query($publisher, 'CREATE PUBLICATION everything FOR ALL TABLES');
 # Both know a lease of this name, so that an applied update finds its row.
 my $foreign = acquire($publisher, 'own', '1 h');
 my $own = acquire($subscriber, 'own', '1 h');
+query($publisher, q(SELECT gatepost.fence_claim('sent', 'k', 9, 'any')));
 my $leases = q(SELECT name, token FROM gatepost.lease_slots);
 my $identity = query($subscriber, 'SELECT identity::text FROM gatepost.identity');
 my $connection = $publisher->connstr . ' dbname=postgres';
@@ -26,6 +27,8 @@ sub refused
 	query($subscriber, "CREATE SUBSCRIPTION sub CONNECTION '$connection' PUBLICATION everything WITH ($options)");
 	$change->();
 	ok($subscriber->wait_for_log(qr/ERROR: .*gatepost/, $offset), "$how is refused");
+	is(query($subscriber, q(SELECT gatepost.fence_mark('sent'), (SELECT count(*) FROM gatepost.claims))), '|0',
+		"$how brings no marks and claims");
 	is(query($subscriber, $leases), "own|$own", "$how leaves the subscriber's leases alone");
 	is(query($subscriber, 'SELECT identity::text FROM gatepost.identity'), $identity, "$how leaves its identity alone");
 	is(query($subscriber, "SELECT gatepost.lease_renew('own', $own)"), 't', "$how does not disturb a holder there");
@@ -37,7 +40,8 @@ sub refused
 	query($publisher, 'SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots');
 	return;
 }
-refused('a first copy', 'copy_data = true', sub { });
+refused('a first copy', 'copy_data = true',
+	sub { $subscriber->wait_for_log(qr/ERROR: .*gatepost.$_/) for qw(lease_slots marks claims) });
 refused('an applied grant', 'copy_data = false', sub { acquire($publisher, 'more', '1 h') });
 refused('an applied renewal', 'copy_data = false',
 	sub { query($publisher, "SELECT gatepost.lease_renew('own', $foreign)") });

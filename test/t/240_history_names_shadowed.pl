@@ -27,7 +27,8 @@ for my $function (
 	'setval(regclass, int8) int8', 'setval(regclass, int8, bool) int8', 'current_database() name', 'pg_backend_pid() int4',
 	'current_setting(text) text', 'lease_rows() int8', 'advisory_known() int8', 'sha256(bytea) bytea', 'to_jsonb(text) jsonb',
 	'jsonb_populate_record(anyelement, jsonb) anyelement', 'jsonb_each(jsonb) jsonb', 'jsonb_object_keys(jsonb) text',
-	'int8(text) int8', 'text(int8) text', 'format(text, text) text', 'quote_ident(text) text')
+	'int8(text) int8', 'text(int8) text', 'format(text, text) text', 'quote_ident(text) text',
+	'starts_with(text, text) bool', 'octet_length(text) int4')
 {
 	my ($signature, $type) = $function =~ /^(.*\)) (\w+)$/;
 	$signature =~ s/(\w+)(?=[,)])/pg_catalog.$1/g;
@@ -45,7 +46,7 @@ for my $type (qw(text int8 int4 bool timestamptz name oid jsonb uuid interval), 
 }
 push @planted, "CREATE TYPE evil.$_ AS ENUM ('planted')"
   for qw(text int8 int4 bool interval jsonb uuid timestamptz name regclass record);
-my @relations = qw(leases lease_slots identity floor advisory_locks job pg_locks pg_class pg_database pg_proc pg_attribute
+my @relations = qw(leases lease_slots identity floor marks claims advisory_locks job pg_locks pg_class pg_database pg_proc pg_attribute
   pg_index pg_stat_activity pg_extension pg_namespace pg_roles pg_authid);
 push @planted, "CREATE TABLE evil.$_ (name pg_catalog.text, token pg_catalog.int8)" for @relations;
 push @planted, 'CREATE SEQUENCE evil.token_sequence';
@@ -77,6 +78,10 @@ my @calls = (
 	[ q(SELECT name, mode, scope FROM gatepost.advisory_locks), 'NAME|shared|session' ],
 	[ q(SELECT gatepost.advisory_unlock('NAME', true)), '' ],
 	[ q(SELECT gatepost.advisory_key('orders')), '2023957755765852388' ],
+	[ q(SELECT gatepost.fence_advance('NAME', TOKEN)), 't' ],
+	[ q(SELECT gatepost.fence_mark('NAME') OPERATOR(pg_catalog.=) TOKEN), 't' ],
+	[ q(SELECT gatepost.fence_claim('NAME', 'key', TOKEN)), 't' ],
+	[ q(SELECT gatepost.fence_claim('NAME', 'key', TOKEN)), 'f' ],
 	[ q(SELECT gatepost.token_generation() OPERATOR(pg_catalog.>) 0), 't' ],
 	[ q(SELECT gatepost.library_version() OPERATOR(pg_catalog.<>) ''), 't' ],
 	[ q(CREATE TABLE evil.plain_ROLE (id pg_catalog.int4 CHECK (id OPERATOR(pg_catalog.>) 0))), '' ]);
@@ -84,6 +89,7 @@ my @of_administrators = (
 	[ q(SELECT gatepost.lease_acquire('NAME, broken', '1 h') OPERATOR(pg_catalog.>) TOKEN), 't' ],
 	[ q(SELECT gatepost.lease_break('NAME, broken') OPERATOR(pg_catalog.>) TOKEN), 't' ],
 	[ q(SELECT gatepost.lease_purge('0', 'NAME, broken')), '1' ],
+	[ q(SELECT gatepost.fence_purge('0', 'NAME')), '1' ],
 	[ q(SELECT gatepost.token_draw() OPERATOR(pg_catalog.>) TOKEN), 't' ],
 	[ q(SELECT gatepost.token_raise_generation(TOKEN) OPERATOR(pg_catalog.>) 0), 't' ]);
 

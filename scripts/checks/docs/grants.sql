@@ -45,6 +45,7 @@ UNION ALL SELECT 'schema', a.grantee, a.privilege_type FROM pg_namespace AS n, a
 WHERE n.nspname = 'gatepost' AND a.grantee <> n.nspowner AND a.grantee::regrole::text <> 'check_everything';
 WITH wanted AS (
   VALUES ('schema', :'user', 'USAGE'), ('leases', :'user', 'SELECT'), ('advisory_locks', :'user', 'SELECT'),
+         ('refusals', :'user', 'SELECT'), ('history', :'user', 'SELECT'), ('fenced_tables', :'user', 'SELECT'),
          ('schema', :'administrator', 'USAGE'), ('lease_slots', :'administrator', 'UPDATE'), ('rules', :'administrator', 'SELECT')
 ), found AS (
   SELECT what, grantee::regrole::text, privilege_type FROM given
@@ -72,12 +73,21 @@ INSERT INTO calls VALUES
   ('advisory_known', 'SELECT FROM gatepost.advisory_locks'),
   ('advisory_known', 'SELECT FROM gatepost.advisory_known()'),
   ('fenced_update', 'SELECT gatepost.fenced_update(''public.fenced'', ''{"id": 1}'', ''{}'', 1)'),
+  ('fence_advance', 'SELECT gatepost.fence_advance(''docs'', 1)'),
+  ('fence_mark', 'SELECT gatepost.fence_mark(''docs'')'),
+  ('fence_claim', 'SELECT gatepost.fence_claim(''docs'', ''key'', 1)'),
   ('token_generation', 'SELECT gatepost.token_generation()'),
   ('library_version', 'SELECT gatepost.library_version()'),
   ('lease_rows', 'SELECT FROM gatepost.leases'),
   ('lease_rows', 'SELECT FROM gatepost.lease_rows()'),
+  ('refusal_rows', 'SELECT FROM gatepost.refusals'),
+  ('refusal_rows', 'SELECT FROM gatepost.refusal_rows()'),
+  ('history_rows', 'SELECT FROM gatepost.history'),
+  ('history_rows', 'SELECT FROM gatepost.history_rows()'),
+  ('refusals_reset', 'SELECT gatepost.refusals_reset()'),
   ('lease_break', 'SELECT gatepost.lease_break(''docs'')'),
   ('lease_purge', 'SELECT gatepost.lease_purge(''0'', ''docs'')'),
+  ('fence_purge', 'SELECT gatepost.fence_purge(''0'', ''docs'')'),
   ('token_draw', 'SELECT gatepost.token_draw()'),
   ('token_raise_generation', 'SELECT gatepost.token_raise_generation()'),
   ('rule_add', 'SELECT gatepost.rule_add(''docs'', ''check_nobody'', ''hold'')'),
@@ -89,7 +99,7 @@ SELECT tap('every function is called here', array_agg(f.name)) FROM functions AS
 SELECT gatepost.token_draw() > 0 AS drawn \g /dev/null
 CREATE VIEW may AS
 SELECT r.role, c.name, c.statement, outcome(r.role, c.statement) AS outcome,
-       r.role = ANY (l.lists) OR (r.role = 'check_everything' AND l.lists = ARRAY[:'user'] AND c.statement NOT LIKE '%leases' AND c.statement NOT LIKE '%advisory_locks') AS wanted
+       r.role = ANY (l.lists) OR (r.role = 'check_everything' AND l.lists = ARRAY[:'user'] AND c.statement !~ '(leases|advisory_locks|refusals|history)$') AS wanted
 FROM (VALUES (:'user'), (:'administrator'), ('check_nobody'), ('check_everything')) AS r(role), calls AS c JOIN listed AS l USING (name);
 SELECT tap(role || ' may call what the list has, and nothing else',
            array_agg(format('%s: %s', statement, outcome)) FILTER (WHERE outcome <> CASE WHEN wanted THEN 'done' ELSE '42501' END))
@@ -107,7 +117,7 @@ SELECT r.role, s.statement FROM (VALUES (:'user'), (:'administrator'), ('check_n
     WHERE a.attrelid = c.oid AND a.attnum > 0 AND c.relkind <> 'S') AS s
 WHERE c.relnamespace = 'gatepost'::regnamespace AND c.relkind IN ('r', 'v', 'S');
 SELECT tap('no list opens a relation of gatepost but the views', array_agg(format('%s, %s', role, statement)))
-FROM direct WHERE outcome(role, statement) = 'done' AND NOT (role = :'user' AND statement IN ('SELECT FROM gatepost.leases', 'SELECT FROM gatepost.advisory_locks'))
+FROM direct WHERE outcome(role, statement) = 'done' AND NOT (role = :'user' AND statement IN ('SELECT FROM gatepost.leases', 'SELECT FROM gatepost.advisory_locks', 'SELECT FROM gatepost.refusals', 'SELECT FROM gatepost.history', 'SELECT FROM gatepost.fenced_tables'))
   AND NOT (role = :'administrator' AND statement = 'SELECT FROM gatepost.rules');
 SELECT tap('nor the schema', array_agg(role)) FROM (VALUES (:'user'), (:'administrator')) AS r(role)
 WHERE outcome(role, 'CREATE TABLE gatepost.mine ()') <> '42501';

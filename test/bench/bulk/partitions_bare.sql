@@ -1,0 +1,4 @@
+BEGIN;
+SELECT 1;
+UPDATE partitions_bare SET v = v + 1;
+COMMIT;

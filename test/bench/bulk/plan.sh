@@ -1,0 +1,6 @@
+title='100,000 rows in one UPDATE'
+clients=(1)
+contenders=(bare lease partitions_bare partitions template column)
+options=([lease]='-D ready=0' [partitions]='-D ready=0' [template]='-D ready=0' [column]='-D ready=0')
+aims=('lease bare at-least 0.97' 'partitions partitions_bare at-least 0.7' 'template bare at-least 0.7'
+  'column bare at-least 0.7')

@@ -1,0 +1,1 @@
+SELECT try_stale(:name);

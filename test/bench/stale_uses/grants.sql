@@ -1,0 +1,1 @@
+SELECT grant_and_release();

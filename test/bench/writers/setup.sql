@@ -1,0 +1,1 @@
+\ir ../used/setup.sql
