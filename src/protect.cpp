@@ -36,7 +36,8 @@ void run_ddl(const char *text) {
 }
 
 void always(Oid relation, const char *trigger) {
-  run_ddl(psprintf("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s", qualified(relation), quote_identifier(trigger)));
+  if (!mutant("triggers_not_always"))
+    run_ddl(psprintf("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s", qualified(relation), quote_identifier(trigger)));
 }
 
 void make_trigger(Oid relation, const FenceTrigger &like, bool for_rows) {
@@ -57,8 +58,7 @@ void make_trigger(Oid relation, const FenceTrigger &like, bool for_rows) {
     appendStringInfo(&text, "%s%s", i > 0 ? ", " : "", quote_literal_cstr(like.stored[i]));
   appendStringInfoChar(&text, ')');
   run_ddl(text.data);
-  if (!mutant("triggers_not_always"))
-    always(relation, name);
+  always(relation, name);
 }
 
 void drop_trigger(const FenceTrigger &trigger) {
@@ -86,43 +86,62 @@ template <class Work> void without_following(Work work) {
                   errhint("Call gatepost.fence_unprotect() for it first.")));
 }
 
-// A table that was protected alike when it was attached has a row trigger of its own beside the clone.
-void drop_doubled(List *triggers, const FenceTrigger &like) {
+// What there is of a protection on one relation, and what is amiss.
+struct Parts {
+  const FenceTrigger *statement;
+  const FenceTrigger *rows;
+  const FenceTrigger *doubled; // a row trigger of its own beside the clone, when it was protected alike and attached
+  bool rows_missing;
+};
+
+// What ALTER TABLE .. ENABLE TRIGGER ALL leaves behind, at the end of a dump without triggers for one. A trigger that
+// somebody has disabled stays so.
+bool is_weak(const FenceTrigger *trigger) { return trigger != nullptr && trigger->enabled == TRIGGER_FIRES_ON_ORIGIN; }
+
+Parts parts_of(Oid relation, const FenceTrigger &like) {
+  List *triggers = fence_triggers_of(relation);
+  Parts parts{statement_trigger_of(triggers), nullptr, nullptr, false};
   const FenceTrigger *own = nullptr;
-  bool cloned = false;
+  const FenceTrigger *clone = nullptr;
   ListCell *cell;
   foreach (cell, triggers) {
     const auto *trigger = static_cast<const FenceTrigger *>(lfirst(cell));
-    if (!trigger->for_rows || !same_arguments(*trigger, like))
-      continue;
-    cloned = cloned || trigger->cloned;
-    own = trigger->cloned ? own : trigger;
+    if (trigger->for_rows && same_arguments(*trigger, like))
+      (trigger->cloned ? clone : own) = trigger;
   }
-  if (cloned && own != nullptr)
-    drop_trigger(*own);
+  parts.rows = clone != nullptr ? clone : own;
+  parts.doubled = clone != nullptr ? own : nullptr;
+  parts.rows_missing =
+      parts.rows == nullptr && needs_row_trigger(relation, like.arguments.mode) && !mutant("leaves_unguarded");
+  return parts;
 }
 
-// Makes what is missing of the triggers of one relation.
+bool is_complete(const Parts &parts, const FenceTrigger &like) {
+  return parts.statement != nullptr && same_arguments(*parts.statement, like) && !is_weak(parts.statement) &&
+         !parts.rows_missing && !is_weak(parts.rows) && parts.doubled == nullptr;
+}
+
+// Makes what is missing of the triggers of one relation, which is locked only then.
 void complete(Oid relation, const FenceTrigger &like) {
-  List *triggers = fence_triggers_of(relation);
-  drop_doubled(triggers, like);
-  const FenceTrigger *statement = statement_trigger_of(triggers);
-  const FenceTrigger *rows = row_trigger_like(triggers, like);
-  if (statement != nullptr && !same_arguments(*statement, like))
+  if (is_complete(parts_of(relation, like), like))
+    return;
+  LockRelationOid(relation, ShareRowExclusiveLock);
+  // Dropped meanwhile.
+  if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relation)))
+    return;
+  const Parts parts = parts_of(relation, like);
+  if (parts.statement != nullptr && !same_arguments(*parts.statement, like))
     refuse_other_protection(relation);
-  const bool wants_rows = needs_row_trigger(relation, like.arguments.mode) && !mutant("leaves_unguarded");
-  // What ALTER TABLE .. ENABLE TRIGGER ALL leaves behind, at the end of a dump without triggers for one. A trigger that
-  // somebody has disabled stays so.
-  const bool statement_weak = statement != nullptr && statement->enabled == TRIGGER_FIRES_ON_ORIGIN;
-  const bool rows_weak = rows != nullptr && rows->enabled == TRIGGER_FIRES_ON_ORIGIN;
-  if (statement == nullptr)
+  if (parts.doubled != nullptr)
+    drop_trigger(*parts.doubled);
+  if (parts.statement == nullptr)
     make_trigger(relation, like, false);
-  else if (statement_weak)
-    always(relation, statement->name);
-  if (rows == nullptr && wants_rows)
+  else if (is_weak(parts.statement))
+    always(relation, parts.statement->name);
+  if (parts.rows_missing)
     make_trigger(relation, like, true);
-  else if (rows_weak)
-    always(relation, rows->name);
+  else if (is_weak(parts.rows))
+    always(relation, parts.rows->name);
   CommandCounterIncrement();
 }
 
@@ -258,7 +277,6 @@ FenceTrigger arguments_for(const ProtectRequest &request, Relation rel) {
   return like;
 }
 
-// Without anything to do no relation is locked.
 void follow_tree(Oid root) {
   const FenceTrigger *protection = own_protection(root);
   if (protection == nullptr)

@@ -47,7 +47,7 @@ SELECT pg_temp.gaps();
 SELECT pg_temp.try('INSERT INTO t VALUES (1)');
 -- enabled for the origin or for replicas only; ENABLE TRIGGER ALL, as at the end of a dump, is mended at once
 ALTER TABLE t ENABLE REPLICA TRIGGER zz_gatepost_fence;
-SELECT format('ALTER TABLE p1 ENABLE REPLICA TRIGGER zz_gatepost_fence_rows_%s', 'p'::regclass::oid) \gexec
+DO $$ BEGIN EXECUTE format('ALTER TABLE p1 ENABLE REPLICA TRIGGER zz_gatepost_fence_rows_%s', 'p'::regclass::oid); END $$;
 SELECT pg_temp.gaps();
 ALTER TABLE t ENABLE TRIGGER ALL;
 ALTER TABLE p1 ENABLE TRIGGER ALL;
