@@ -62,7 +62,7 @@ make_work() {
   exit_on_signals
   chmod 755 "$WORK"
   mkdir "$WORK/tree" "$WORK/tmp"
-  (cd "$HERE" && for part in scripts test expected; do [ ! -e "$part" ] || cp -R "$part" "$WORK/tree/"; done)
+  (cd "$HERE" && for part in scripts test expected docs; do [ ! -e "$part" ] || cp -R "$part" "$WORK/tree/"; done)
   give_work
 }
 give_work() { [ "$(id -u)" -ne 0 ] || chown -R "$SERVER_USER:" "$WORK"; }
