@@ -165,7 +165,9 @@ void use_lease(LeaseName name, int64 token, bool live) {
     close_slots(&slots);
     switch (outcome) {
     case Outcome::used:
-      note_use(name, token);
+      // Asked again for a live lease, it is one use all the same.
+      if (token_in_use(name.bytes()) != token)
+        note_use(name, token);
       note_holder_tag();
       return;
     case Outcome::refused:

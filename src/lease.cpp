@@ -10,6 +10,7 @@
 #include "lease_state.hpp"
 #include "locks.hpp"
 #include "mutant.hpp"
+#include "quoted.hpp"
 #include "relations.hpp"
 #include "rights.hpp"
 #include "rungs.hpp"
@@ -198,6 +199,20 @@ template <class Change> bool change_held(LeaseName name, int64 token, Point poin
   return changed;
 }
 
+void log_break(LeaseName name, int64 token, const char *reason) {
+  const char *role = GetUserNameFromId(GetUserId(), true);
+  StringInfoData line;
+  initStringInfo(&line);
+  appendStringInfoString(&line, "lease broken: name ");
+  append_quoted(&line, name.bytes());
+  appendStringInfo(&line, ", token %lld, by ", static_cast<long long>(token));
+  append_quoted(&line, role != nullptr ? role : "");
+  appendStringInfoString(&line, ", reason ");
+  constexpr int whole = 4096;
+  append_quoted(&line, reason, whole);
+  ereport(LOG, (errmsg_internal("%s", line.data)));
+}
+
 } // namespace
 
 int64 acquire_lease(const AcquireRequest &request) {
@@ -340,11 +355,10 @@ int64 break_lease(LeaseName name, int64 token, const char *reason) {
   close_history_written(history, result);
   close_slots_written(&slots);
   note_durable_change();
+  end_use(name);
   flush_tokens(sequence, result);
   unlock_sequence(sequence);
-  ereport(LOG, (errmsg("lease broken: name \"%s\", token %lld, by \"%s\", reason \"%s\"", printable(name),
-                       static_cast<long long>(slot_data(found.row)->token), GetUserNameFromId(GetUserId(), true),
-                       reason != nullptr ? reason : "")));
+  log_break(name, slot_data(found.row)->token, reason != nullptr ? reason : "");
   return result;
 }
 
