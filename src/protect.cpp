@@ -239,7 +239,6 @@ FenceTrigger arguments_for(const ProtectRequest &request, Relation rel) {
   return like;
 }
 
-// Without anything to do no relation is locked.
 // Whatever a command links, parts or protects is locked for it. Other trees are left alone: whoever makes a mess of his
 // own tables, or locks them, stops nobody else's commands.
 bool is_touched(List *tree) {

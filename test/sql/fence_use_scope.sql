@@ -186,5 +186,7 @@ SELECT pg_temp.try('INSERT INTO a VALUES (3001)');
 ROLLBACK;
 SELECT pg_temp.locks_left();
 
+SELECT bool_and(gatepost.lease_release(name, token)) FROM gatepost.leases WHERE name IN ('a', 'b:1', repeat('é', 100));
+SELECT gatepost.lease_purge('0', 'a') > 0, gatepost.lease_purge('0', 'b:1'), gatepost.lease_purge('0', 'é') > 0;
 DROP TABLE a, b, marked, source;
 DROP FUNCTION pass_on;

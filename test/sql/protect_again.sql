@@ -47,7 +47,7 @@ SELECT pg_temp.gaps();
 SELECT pg_temp.try('INSERT INTO t VALUES (1)');
 -- enabled for the origin or for replicas only; ENABLE TRIGGER ALL, as at the end of a dump, is mended at once
 ALTER TABLE t ENABLE REPLICA TRIGGER zz_gatepost_fence;
-SELECT format('ALTER TABLE p1 ENABLE REPLICA TRIGGER zz_gatepost_fence_rows_%s', 'p'::regclass::oid) \gexec
+DO $$ BEGIN EXECUTE format('ALTER TABLE p1 ENABLE REPLICA TRIGGER zz_gatepost_fence_rows_%s', 'p'::regclass::oid); END $$;
 SELECT pg_temp.gaps();
 ALTER TABLE t ENABLE TRIGGER ALL;
 ALTER TABLE p1 ENABLE TRIGGER ALL;
@@ -83,9 +83,14 @@ ALTER EVENT TRIGGER gatepost_fences_follow_ddl ENABLE ALWAYS;
 CREATE TABLE unrelated (id int);
 ALTER TABLE unrelated ADD v int;
 SELECT count(*) FROM gatepost.fenced_tables WHERE NOT guarded;
+-- in its own tree
 CREATE TABLE related () INHERITS (unrelated);
+SELECT count(*) FROM gatepost.fenced_tables WHERE NOT guarded;
+CREATE TABLE p3 PARTITION OF p FOR VALUES IN ('3');
+ALTER TABLE base ENABLE TRIGGER zz_gatepost_fence;
+CREATE TABLE second_child () INHERITS (t);
 SELECT pg_temp.gaps();
-DROP TABLE first_child;
+DROP TABLE first_child, second_child;
 
 -- by column: a trigger that comes after ours could lower the mark
 SELECT gatepost.fence_protect('t', NULL, 'fence');

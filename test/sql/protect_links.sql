@@ -54,6 +54,17 @@ ALTER TABLE p ATTACH PARTITION p2 FOR VALUES IN (2);
 SELECT gatepost.fence_unprotect('p2');
 ALTER TABLE p ATTACH PARTITION p2 FOR VALUES IN (2);
 SELECT pg_temp.gaps();
+-- the first partition, and the first child
+CREATE TABLE empty (id int, v int) PARTITION BY LIST (id);
+SELECT gatepost.fence_protect('empty', 'x');
+SELECT count(*) FROM pg_trigger WHERE tgrelid = 'empty'::regclass;
+CREATE TABLE empty1 PARTITION OF empty FOR VALUES IN (1);
+CREATE TABLE lonely (id int, v int);
+SELECT gatepost.fence_protect('lonely', 'x');
+CREATE TABLE its_child () INHERITS (lonely);
+SELECT relation, guarded FROM gatepost.fenced_tables WHERE lease = 'x' ORDER BY relation::text;
+SELECT pg_temp.try('INSERT INTO empty1 VALUES (1)'), pg_temp.try('INSERT INTO its_child VALUES (1)');
+DROP TABLE empty, lonely CASCADE;
 -- a column that the protection needs is not there
 CREATE TABLE q (id int);
 SELECT gatepost.fence_protect('q', '{id}');

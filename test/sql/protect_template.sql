@@ -49,6 +49,18 @@ DROP TRIGGER zzz ON t;
 BEGIN;
 WITH u AS MATERIALIZED (SELECT gatepost.fence_use('t:1', :one)) UPDATE t SET v = 'late' FROM u WHERE id = 1;
 ROLLBACK;
+-- a row that moves to another partition has both names, as any other
+CREATE TABLE p (id int, v text) PARTITION BY LIST (id);
+CREATE TABLE p1 PARTITION OF p FOR VALUES IN (1);
+CREATE TABLE p2 PARTITION OF p FOR VALUES IN (2);
+INSERT INTO p VALUES (1), (2);
+SELECT gatepost.fence_protect('p', 't:{id}');
+BEGIN;
+SELECT gatepost.fence_use('t:1', :one);
+SELECT pg_temp.try('UPDATE p SET v = 1 WHERE id = 1'), pg_temp.try('UPDATE p SET id = 2 WHERE id = 1'), pg_temp.try('UPDATE p SET id = 1 WHERE id = 2');
+SELECT gatepost.fence_use('t:2', :two);
+SELECT pg_temp.try('UPDATE p SET id = 3 - id');
+ROLLBACK;
 -- each type, with the text that it has in a name
 CREATE TABLE typed (a smallint, b int, c bigint, d uuid, e boolean, f text, g varchar(5));
 SELECT gatepost.fence_protect('typed', '{a},{b},{c},{d},{e},{f},{g}');
@@ -59,6 +71,6 @@ SELECT pg_temp.try('INSERT INTO typed VALUES (-32768, -2147483648, -922337203685
   pg_temp.try('INSERT INTO typed VALUES (0, 0, 0, ''a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'', NULL, ''x'', ''a'')');
 SELECT gatepost.fence_protect('typed', '{f}');
 SELECT pg_temp.try('INSERT INTO typed (f) VALUES (repeat(''long'', 300))'), pg_temp.try('INSERT INTO typed (f) VALUES (repeat(md5(''x''), 10000))');
-DROP TABLE t, typed;
+DROP TABLE t, p, typed;
 DROP FUNCTION other_id, leave_out, write_two;
 DROP SCHEMA template CASCADE;
