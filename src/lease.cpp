@@ -123,7 +123,8 @@ int64 grant(const Slots &slots, Relation history, Oid sequence, const AcquireReq
   }
   at(Point::acquire_mutexed);
   // A tag held elsewhere is a use or a rung: the name is not free, whatever its row says.
-  if (!holder_try(key))
+  const bool tagged = holder_try(key);
+  if (!tagged && !mutant("grants_beside_uses"))
     return 0;
   if (mutant("tag_probed"))
     holder_release(key);
@@ -131,7 +132,7 @@ int64 grant(const Slots &slots, Relation history, Oid sequence, const AcquireReq
   const int64 token = draw_above(sequence, found.row);
   *written = write_grant(slots, history, request, found.row, token);
   at(Point::acquire_written);
-  if (!mutant("tag_probed"))
+  if (tagged && !mutant("tag_probed"))
     holder_release(key);
   return *written ? token : 0;
 }
@@ -335,7 +336,7 @@ int64 break_lease(LeaseName name, int64 token, const char *reason) {
     // While a use or rung is open no token can be drawn for the name; the row is broken all the same, and the next
     // acquire waits for the use.
     const bool tagged = holder_try(key);
-    if (tagged)
+    if (tagged || mutant("broken_beside_uses"))
       data.token = draw_above(sequence, found.row);
     if (!update_slot(slots, found.row, data))
       refuse_in_flight(name);

@@ -216,6 +216,8 @@ inline const config_generic *find_setting(const char *name) {
 #pragma GCC diagnostic ignored "-Wvolatile"
 inline void enter_critical_section() { START_CRIT_SECTION(); }
 inline void leave_critical_section() { END_CRIT_SECTION(); }
+inline void hold_interrupts() { HOLD_INTERRUPTS(); }
+inline void resume_interrupts() { RESUME_INTERRUPTS(); }
 #pragma GCC diagnostic pop
 
 // The head of a sequence's record in the log: names its file.
