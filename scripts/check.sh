@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 mode=${1:-all}
 begun=$EPOCHREALTIME
-"$HERE/scripts/setup.sh"
+if [ "$mode" = quick ]; then "$HERE/scripts/setup.sh"; else "$HERE/scripts/setup.sh" packages.check; fi
 server_paths
 say "Checking gatepost with $PG_VERSION"
 old=${GATEPOST_OLD_PG_CONFIG:-}
@@ -43,6 +43,7 @@ old_roots() {
   give_work
 }
 make_work
+[ "$mode" = quick ] || timed "node's packages" take_node_packages
 timed "private servers" roots
 [ -z "$old" ] || timed "builds and servers of the older version" old_roots
 

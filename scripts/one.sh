@@ -23,6 +23,7 @@ mapfile -t builds < <("$HERE/scripts/build.sh" "$kind" "$modules")
 [ ${#builds[@]} -gt 0 ] || exit 1
 make_work
 "$HERE/scripts/private_root.sh" "$WORK/root" "${builds[@]}"
+[[ "${tests[*]}" != *_orm.pl* ]] || take_node_packages
 if [ -n "${GATEPOST_OLD_PG_CONFIG:-}" ]; then
   GATEPOST_UPGRADE_FROM=$("$HERE/scripts/old_root.sh" "$WORK/old" "$kind")
 fi

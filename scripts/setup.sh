@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Sees to it that all of scripts/packages is there: installs what is missing, as root, where there is apt; says what to do
-# elsewhere. Silent when nothing is missing.
+# Sees to it that all of scripts/packages is there, and of another list that is named:
+#   setup.sh [LIST]...    packages.check
+# Installs what is missing, as root, where there is apt; says what to do elsewhere. Silent when nothing is missing.
 . "$(dirname "$0")/lib.sh"
+lists=("$HERE/scripts/packages" "${@/#/$HERE/scripts/}")
 
 look_for_missing() {
   missing=()
@@ -9,7 +11,7 @@ look_for_missing() {
   while read -r package probe; do
     case $package in '' | '#'*) continue ;; esac
     (eval "$probe") >/dev/null 2>&1 || missing+=("$package")
-  done <"$HERE/scripts/packages"
+  done < <(cat "${lists[@]}")
 }
 
 # The major version to install for: that of the pg_config that is asked for, of a development package or a server that is
