@@ -80,11 +80,11 @@ my @calls = (
 		'lease|NAME|t'
 	],
 	[ q(SELECT gatepost.fence_protect('evil.own_ROLE', '{state}')), '' ],
-	[ q(BEGIN; SELECT gatepost.fence_use('NAME', TOKEN); UPDATE evil.own_ROLE SET id = 2; DELETE FROM ONLY evil.own_ROLE; COMMIT), '' ],
+	[ q(BEGIN; SELECT gatepost.fence_use('NAME', TOKEN); UPDATE ONLY evil.own_ROLE SET id = 2; DELETE FROM ONLY evil.own_ROLE; COMMIT), '' ],
 	[ q(SELECT gatepost.fence_protect('evil.own_ROLE', 'NAME', 'fence')), '' ],
 	[ q(BEGIN; SELECT gatepost.fence_use('NAME', TOKEN); INSERT INTO evil.own_ROLE VALUES (3); COMMIT), '' ],
 	[ q(ALTER TABLE evil.kid_ROLE NO INHERIT evil.own_ROLE), '' ],
-	[ q(SELECT fence OPERATOR(pg_catalog.=) TOKEN FROM evil.own_ROLE), 't' ],
+	[ q(SELECT fence OPERATOR(pg_catalog.=) TOKEN FROM ONLY evil.own_ROLE), 't' ],
 	[ q(SELECT gatepost.fence_unprotect('evil.own_ROLE'), gatepost.fence_unprotect('evil.kid_ROLE')), '|' ],
 	[ q(SELECT gatepost.lease_release('NAME', TOKEN)), 't' ],
 	[ q(SELECT pg_catalog.count(*) FROM gatepost.refusals WHERE count OPERATOR(pg_catalog.<) 0), '0' ],
