@@ -12,6 +12,7 @@
 #include "testpoint.hpp"
 #include "token.hpp"
 #include "uses.hpp"
+#include "waiters.hpp"
 
 namespace gatepost {
 namespace {
@@ -164,6 +165,7 @@ void use_lease(LeaseName name, int64 token, bool live) {
     case Outcome::used:
       note_use(name, token);
       note_holder_tag();
+      note_touched(key);
       return;
     case Outcome::refused:
       refuse(request, found);

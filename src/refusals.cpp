@@ -199,7 +199,7 @@ void work_safely(const Work &work) {
   const ResourceOwner owner = CurrentResourceOwner;
   const uint32 interrupts_held = InterruptHoldoffCount;
   ErrorData *volatile report = nullptr;
-  HOLD_INTERRUPTS();
+  pg::hold_interrupts();
   BeginInternalSubTransaction(nullptr);
   PG_TRY();
   { do_work(work); }
