@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Builds kinds of the module and prints their folders:
 #   build.sh KIND...      release | test | mutant=NAME | modules (all of test/modules) | modules=MUTANT | client (the C++ side)
+#                         | orm (what test/orm needs from npm)
 . "$(dirname "$0")/lib.sh"
-[ $# -ge 1 ] || die "usage: $0 release|test|mutant=NAME|modules|modules=MUTANT|client..."
+[ $# -ge 1 ] || die "usage: $0 release|test|mutant=NAME|modules|modules=MUTANT|client|orm..."
 server_paths
 lock_builds
 
@@ -61,6 +62,21 @@ for kind; do
     quietly "$BUILDS/client/configure.log" cmake -S "$HERE" -B "$BUILDS/client" -DCMAKE_BUILD_TYPE=Release
     quietly "$BUILDS/client/build.log" cmake --build "$BUILDS/client" -j 2
     say "$BUILDS/client"
+    ;;
+  orm)
+    # The same for every server, and kept until the list changes: it comes over the network.
+    dir=$HERE/build/orm
+    mkdir -p "$dir"
+    exec 9>"$dir/.lock"
+    flock 9
+    if ! cmp -s "$HERE/test/orm/package-lock.json" "$dir/installed"; then
+      rm -f "$dir/installed"
+      cp "$HERE"/test/orm/package{,-lock}.json "$dir/"
+      quietly "$dir/npm.log" npm ci --prefix "$dir" --ignore-scripts --no-audit --no-fund --no-update-notifier \
+        --prefer-offline --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=5000
+      cp "$HERE/test/orm/package-lock.json" "$dir/installed"
+    fi
+    say "$dir/node_modules"
     ;;
   *) die "no such kind of build: $kind" ;;
   esac

@@ -1,13 +1,18 @@
 #!/usr/bin/env bash
 # Every test: set-up, builds, the tests of the release build and of the test build beside each other, and scripts/checks.
 #   check.sh [quick]      quick leaves out what starts servers of its own
+#   GATEPOST_OLD_PG_CONFIG=PATH   of an older server that tests of upgrades begin from; without it, from this one
 # Closes with one line, "N passed, N failed".
 . "$(dirname "$0")/lib.sh"
 mode=${1:-all}
 begun=$EPOCHREALTIME
-"$HERE/scripts/setup.sh"
+if [ "$mode" = quick ]; then "$HERE/scripts/setup.sh"; else "$HERE/scripts/setup.sh" packages.check; fi
 server_paths
 say "Checking gatepost with $PG_VERSION"
+old=${GATEPOST_OLD_PG_CONFIG:-}
+[ "$mode" != quick ] || old=
+[ -z "$old" ] || say "Upgrades begin from $("$old" --version)"
+export GATEPOST_UPGRADE_FROM
 
 timed() {
   local name=$1 started=$EPOCHREALTIME
@@ -30,8 +35,17 @@ roots() {
   done
   give_work
 }
+old_roots() {
+  local kind
+  for kind in release test; do
+    "$HERE/scripts/old_root.sh" "$WORK/$kind.old" "$kind" >"$WORK/$kind.upgrade_from"
+  done
+  give_work
+}
 make_work
+[ "$mode" = quick ] || timed "node's packages" take_node_packages
 timed "private servers" roots
+[ -z "$old" ] || timed "builds and servers of the older version" old_roots
 
 # The tests of one build, as run_tests.sh wants them.
 tests_in() {
@@ -43,6 +57,7 @@ tests_in() {
 lane() {
   local list
   set +m
+  [ -z "$old" ] || read -r GATEPOST_UPGRADE_FROM <"$WORK/$1.upgrade_from"
   mapfile -t list < <(tests_in "$2" | grep .)
   [ ${#list[@]} -gt 0 ] || return 0
   as_server "$WORK/tree/scripts/run_tests.sh" "$WORK/$1.root" "$WORK/$1" "$1" "${list[@]}"

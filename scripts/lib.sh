@@ -62,10 +62,18 @@ make_work() {
   exit_on_signals
   chmod 755 "$WORK"
   mkdir "$WORK/tree" "$WORK/tmp"
-  (cd "$HERE" && for part in scripts test expected; do [ ! -e "$part" ] || cp -R "$part" "$WORK/tree/"; done)
+  (cd "$HERE" && for part in scripts test expected docs README.md; do [ ! -e "$part" ] || cp -R "$part" "$WORK/tree/"; done)
   give_work
 }
 give_work() { [ "$(id -u)" -ne 0 ] || chown -R "$SERVER_USER:" "$WORK"; }
+
+# Takes along what test/orm needs from npm. Where it is not to be had, that test fails and nothing else does.
+take_node_packages() {
+  local packages
+  packages=$("$HERE/scripts/build.sh" orm) || return 0
+  mkdir -p "$WORK/tree/build/orm"
+  cp -R "$packages" "$WORK/tree/build/orm/"
+}
 
 exit_on_signals() {
   trap 'exit 130' INT

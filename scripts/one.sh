@@ -2,6 +2,7 @@
 # Runs single tests against a private root and cluster:
 #   one.sh release|test|mutant=NAME TEST...
 # TEST is the path of a file in test/ or test/instrumented/: sql/*.sql, specs/*.spec or t/*.pl. Fails when a test does.
+# Upgrades begin from the server that GATEPOST_OLD_PG_CONFIG names, or from this one.
 # KEEP=DIR copies results, diffs and logs there. UPDATE=1 copies what regress and isolation printed to expected/.
 . "$(dirname "$0")/lib.sh"
 [ $# -ge 2 ] || die "usage: $0 release|test|mutant=NAME TEST..."
@@ -14,6 +15,7 @@ for test; do
 done
 
 server_paths
+export GATEPOST_UPGRADE_FROM
 # The modules of the tests hold code of src/ too.
 modules=modules
 [[ $kind != mutant=* ]] || modules=modules=${kind#mutant=}
@@ -21,6 +23,10 @@ mapfile -t builds < <("$HERE/scripts/build.sh" "$kind" "$modules")
 [ ${#builds[@]} -gt 0 ] || exit 1
 make_work
 "$HERE/scripts/private_root.sh" "$WORK/root" "${builds[@]}"
+[[ "${tests[*]}" != *_orm.pl* ]] || take_node_packages
+if [ -n "${GATEPOST_OLD_PG_CONFIG:-}" ]; then
+  GATEPOST_UPGRADE_FROM=$("$HERE/scripts/old_root.sh" "$WORK/old" "$kind")
+fi
 give_work
 status=0
 run_group as_server "$WORK/tree/scripts/run_tests.sh" "$WORK/root" "$WORK/out" "$kind" "${tests[@]}" || status=$?

@@ -50,6 +50,8 @@ with_perl() {
     export PERL5LIB="$PG_TEST/perl${PERL5LIB:+:$PERL5LIB}" PG_REGRESS="$PG_TEST/regress/pg_regress" PGPORT=65432
     export TESTDIR="$dir" TESTDATADIR="$dir/tmp_check" TESTLOGDIR="$dir/tmp_check/log" LOGS="$dir/log"
     unset PGHOST PGUSER PGDATABASE
+    # The Perl modules take LC_ALL away, and what is left says how their clusters encode.
+    export LANG=C.UTF-8
     printf '%s\0' "${@/#/$input/t/}" |
       run_group xargs -0 -n 1 -P 2 sh -c 'timeout --foreground -k 10 300 prove --verbose --timer "$0" >"$LOGS/${0##*/}.log" 2>&1'
   ) || status=1

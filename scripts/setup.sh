@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Sees to it that all of scripts/packages is there: installs what is missing, as root, where there is apt; says what to do
-# elsewhere. Silent when nothing is missing.
+# Sees to it that all of scripts/packages is there, and of another list that is named:
+#   setup.sh [LIST]...    packages.check
+# Installs what is missing, as root, where there is apt; says what to do elsewhere. Silent when nothing is missing.
 . "$(dirname "$0")/lib.sh"
+lists=("$HERE/scripts/packages" "${@/#/$HERE/scripts/}")
 
 look_for_missing() {
   missing=()
@@ -9,12 +11,17 @@ look_for_missing() {
   while read -r package probe; do
     case $package in '' | '#'*) continue ;; esac
     (eval "$probe") >/dev/null 2>&1 || missing+=("$package")
-  done <"$HERE/scripts/packages"
+  done < <(cat "${lists[@]}")
 }
 
-# The major version to install for: that of a development package or a server that is here, or what the system offers.
+# The major version to install for: that of the pg_config that is asked for, of a development package or a server that is
+# here, or what the system offers.
 server_major() {
   local major
+  if [[ $PG_CONFIG =~ /postgresql/([0-9]+)/bin/pg_config$ ]]; then
+    say "${BASH_REMATCH[1]}"
+    return
+  fi
   if [ -e "$("$PG_CONFIG" --includedir-server 2>/dev/null)/postgres.h" ]; then
     server_paths
     say "$PG_MAJOR"
@@ -53,6 +60,6 @@ missing=("${missing[@]/%-N/-$major}")
 say "Installing ${missing[*]} ..."
 run_apt install -y --no-install-recommends "${missing[@]}"
 
-PG_CONFIG=$(command -v pg_config)
+PG_CONFIG=$(command -v "$PG_CONFIG" || command -v pg_config)
 look_for_missing
 [ ${#missing[@]} -eq 0 ] || die "still missing after the installation: ${missing[*]}"

@@ -33,18 +33,20 @@ bool is_superseded(const Look &found, int64 token) {
 bool must_wait(const Look &found, const UseRequest &request) {
   if (!TransactionIdIsValid(found.writer) || mutant("use_flight_ignored"))
     return false;
-  if (request.live || found.flight == nullptr || found.row == nullptr)
+  if ((request.live && !mutant("live_flight_ignored")) || found.flight == nullptr || found.row == nullptr)
     return true;
   return slot_data(found.flight)->token != slot_data(found.row)->token;
 }
 
+bool may_know(const SlotData &row) { return has_privs_of_role(GetUserId(), row.role) || mutant("strangers_use"); }
+
 bool is_good(const Look &found, const UseRequest &request) {
   if (found.row == nullptr || slot_data(found.row)->kind != kind::lock || slot_data(found.row)->token != request.token)
     return false;
-  if (!has_privs_of_role(GetUserId(), slot_data(found.row)->role))
+  if (!may_know(*slot_data(found.row)))
     return false;
   const State state = state_of(*slot_data(found.row), this_moment());
-  return is_live(state) || (state == State::lapsed && !request.live);
+  return is_live(state) || (state == State::lapsed && (!request.live || mutant("lapsed_called_live")));
 }
 
 [[noreturn]] void refuse_not_held(const UseRequest &request, const char *detail) {
@@ -66,13 +68,14 @@ bool is_good(const Look &found, const UseRequest &request) {
   if (found.row == nullptr)
     refuse_not_held(request, nullptr);
   const SlotData &data = *slot_data(found.row);
-  if (!has_privs_of_role(GetUserId(), data.role))
+  if (!may_know(data))
     refuse_not_held(request, nullptr);
   if (data.kind != kind::lock)
     ereport(ERROR, (errcode(wrong_kind), errmsg("\"%s\" is a semaphore, not a lease", printable(request.name))));
   if (data.token > request.token)
     refuse_stale(request, data.token,
-                 psprintf("Lease \"%s\" has been granted with token %lld since.", printable(request.name),
+                 psprintf("Lease \"%s\" has been %s with token %lld since.", printable(request.name),
+                          data.state == stored::broken && data.prior == request.token ? "broken" : "granted",
                           static_cast<long long>(data.token)));
   if (data.token < request.token) {
     count_refusal({InvalidOid, &request.name, request.token, data.token, RefusalReason::token_of_other_lease});
@@ -95,6 +98,8 @@ bool is_good(const Look &found, const UseRequest &request) {
   }
 }
 
+HolderMode tag_mode() { return mutant("use_as_shared") ? HolderMode::shared : HolderMode::use; }
+
 enum class Outcome { used, refused, wait_for_writer, wait_for_tag };
 
 // One try, under the mutex: look; tag without waiting; look again, since a release in flight at the first look can have
@@ -106,14 +111,14 @@ Outcome attempt(const Slots &slots, const UseRequest &request, uint64 key, Look 
   if (!is_good(*found, request))
     return Outcome::refused;
   at(Point::use_looked);
-  if (!holder_take(key, HolderMode::use, false))
+  if (!holder_take(key, tag_mode(), false))
     return Outcome::wait_for_tag;
   if (mutant("use_looks_once"))
     return Outcome::used;
   *found = look(slots, request.name, 0);
   if (!must_wait(*found, request) && is_good(*found, request))
     return Outcome::used;
-  holder_drop(key, HolderMode::use);
+  holder_drop(key, tag_mode());
   return must_wait(*found, request) ? Outcome::wait_for_writer : Outcome::refused;
 }
 
@@ -125,14 +130,14 @@ bool use_at_once(const Slots &slots, const UseRequest &request, uint64 key, Look
   if (found->in_flight || !is_good(*found, request))
     return false;
   at(Point::use_looked_first);
-  if (!holder_take(key, HolderMode::use, false))
+  if (!holder_take(key, tag_mode(), false))
     return false;
-  if (mutant("use_looks_once"))
+  if (mutant("short_use_looks_once"))
     return true;
   *found = look(slots, request.name, 0);
   if (!found->in_flight && is_good(*found, request))
     return true;
-  holder_drop(key, HolderMode::use);
+  holder_drop(key, tag_mode());
   return false;
 }
 
@@ -163,7 +168,9 @@ void use_lease(LeaseName name, int64 token, bool live) {
     close_slots(&slots);
     switch (outcome) {
     case Outcome::used:
-      note_use(name, token);
+      // Asked again for a live lease, it is one use all the same.
+      if (token_in_use(name.bytes()) != token)
+        note_use(name, token);
       note_holder_tag();
       note_touched(key);
       return;
@@ -173,9 +180,10 @@ void use_lease(LeaseName name, int64 token, bool live) {
       XactLockTableWait(found.writer, nullptr, nullptr, XLTW_None);
       break;
     case Outcome::wait_for_tag:
-      // Only between the visible end of another's transaction and the going of its locks.
-      holder_take(key, HolderMode::use, true);
-      holder_drop(key, HolderMode::use);
+      // A lock on the name of a lapsed lease is waited for by another, or a transaction that is about to end has one on
+      // what it has released.
+      holder_take(key, tag_mode(), true);
+      holder_drop(key, tag_mode());
       break;
     }
   }

@@ -26,13 +26,15 @@ struct Fence {
   AttrNumber column; // by column
 };
 
-// A member of the exempt roles, as the statement's outer user: inside a function that runs as its owner, and in a
-// foreign key's cascade, the current one is somebody else.
+// With the rights of an exempt role, as the statement's outer user: inside a function that runs as its owner, and in a
+// foreign key's cascade, the current one is somebody else. A superuser has the rights of every role, and is meant only
+// where he is a member.
 bool is_exempt(const FenceArguments &arguments) {
   const Oid user = mutant("inner_user_exempt") ? GetUserId() : GetOuterUserId();
   for (int i = 0; i < arguments.exempt_count; i++) {
     const Oid role = get_role_oid(arguments.exempt[i], true);
-    if (OidIsValid(role) && is_member_of_role_nosuper(user, role))
+    if (OidIsValid(role) && is_member_of_role_nosuper(user, role) &&
+        (has_privs_of_role(user, role) || mutant("members_without_rights_exempt")))
       return true;
   }
   return false;

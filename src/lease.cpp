@@ -10,6 +10,7 @@
 #include "lease_state.hpp"
 #include "locks.hpp"
 #include "mutant.hpp"
+#include "quoted.hpp"
 #include "relations.hpp"
 #include "rights.hpp"
 #include "rungs.hpp"
@@ -138,7 +139,8 @@ int64 grant(const Slots &slots, Relation history, Oid sequence, const AcquireReq
     return 0;
   at(Point::acquire_mutexed);
   // A tag held elsewhere is a use or a rung: the name is not free, whatever its row says.
-  if (!holder_try(key))
+  const bool tagged = holder_try(key);
+  if (!tagged && !mutant("grants_beside_uses"))
     return 0;
   if (mutant("tag_probed"))
     holder_release(key);
@@ -146,7 +148,7 @@ int64 grant(const Slots &slots, Relation history, Oid sequence, const AcquireReq
   const int64 token = draw_above(sequence, found.row);
   *written = write_grant(slots, history, request, found.row, token);
   at(Point::acquire_written);
-  if (!mutant("tag_probed"))
+  if (tagged && !mutant("tag_probed"))
     holder_release(key);
   return *written ? token : 0;
 }
@@ -213,6 +215,20 @@ template <class Change> bool change_held(LeaseName name, int64 token, Point poin
   if (changed)
     note_touched(key);
   return changed;
+}
+
+void log_break(LeaseName name, int64 token, const char *reason) {
+  const char *role = GetUserNameFromId(GetUserId(), true);
+  StringInfoData line;
+  initStringInfo(&line);
+  appendStringInfoString(&line, "lease broken: name ");
+  append_quoted(&line, name.bytes());
+  appendStringInfo(&line, ", token %lld, by ", static_cast<long long>(token));
+  append_quoted(&line, role != nullptr ? role : "");
+  appendStringInfoString(&line, ", reason ");
+  constexpr int whole = 4096;
+  append_quoted(&line, reason, whole);
+  ereport(LOG, (errmsg_internal("%s", line.data)));
 }
 
 } // namespace
@@ -397,7 +413,7 @@ int64 break_lease(LeaseName name, int64 token, const char *reason) {
     // While a use or rung is open no token can be drawn for the name; the row is broken all the same, and the next
     // acquire waits for the use.
     const bool tagged = holder_try(key);
-    if (tagged)
+    if (tagged || mutant("broken_beside_uses"))
       data.token = draw_above(sequence, found.row);
     if (!update_slot(slots, found.row, data))
       refuse_in_flight(name);
@@ -417,11 +433,10 @@ int64 break_lease(LeaseName name, int64 token, const char *reason) {
   close_slots_written(&slots);
   note_touched(key);
   note_durable_change();
+  end_use(name);
   flush_tokens(sequence, result);
   unlock_sequence(sequence);
-  ereport(LOG, (errmsg("lease broken: name \"%s\", token %lld, by \"%s\", reason \"%s\"", printable(name),
-                       static_cast<long long>(slot_data(found.row)->token), GetUserNameFromId(GetUserId(), true),
-                       reason != nullptr ? reason : "")));
+  log_break(name, slot_data(found.row)->token, reason != nullptr ? reason : "");
   return result;
 }
 

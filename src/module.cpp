@@ -1,5 +1,6 @@
 // What happens when the library is loaded into a backend.
 #include "arguments.hpp"
+#include "client_settings.hpp"
 #include "durability.hpp"
 #include "history.hpp"
 #include "pg.hpp"
@@ -17,6 +18,7 @@ PGDLLEXPORT void _PG_init(void);
 
 void _PG_init(void) {
   using namespace gatepost;
+  refuse_client_settings();
   DefineCustomIntVariable("gatepost.max_ttl", "The longest time to live that a lease may ask for.", nullptr,
                           &max_ttl_seconds, 86400, 1, INT_MAX / 2, PGC_SUSET, GUC_UNIT_S, nullptr, nullptr, nullptr);
   register_durability();

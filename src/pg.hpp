@@ -79,6 +79,7 @@ extern "C" {
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
+#include "utils/guc_tables.h"
 #include "utils/inet.h"
 #include "utils/inval.h"
 #include "utils/jsonb.h"
@@ -196,6 +197,28 @@ inline PGPROC *process_of(VirtualTransactionId id) {
   return ProcNumberGetProc(id.procNumber);
 #else
   return BackendIdGetProc(id.backendId);
+#endif
+}
+
+// Of this relation only, not of its partitions. The name without New has all its arguments from 16 on.
+inline void enable_trigger_always(Relation rel, const char *trigger) {
+#if PG_VERSION_NUM >= 160000
+  EnableDisableTrigger(rel, trigger, InvalidOid, TRIGGER_FIRES_ALWAYS, false, false, ShareRowExclusiveLock);
+#else
+  EnableDisableTriggerNew(rel, trigger, TRIGGER_FIRES_ALWAYS, false, false, ShareRowExclusiveLock);
+#endif
+}
+
+// nullptr when there is none. 16 exported its own look-up.
+inline const config_generic *find_setting(const char *name) {
+#if PG_VERSION_NUM >= 160000
+  return find_option(name, false, true, ERROR);
+#else
+  config_generic **all = get_guc_variables();
+  for (int i = 0; i < GetNumConfigOptions(); i++)
+    if (pg_strcasecmp(all[i]->name, name) == 0)
+      return all[i];
+  return nullptr;
 #endif
 }
 

@@ -60,17 +60,26 @@ bool overwrite_premade_bytes(Relation rel, ItemPointer place, const void *bytes,
   return true;
 }
 
+constexpr int room = NAMEDATALEN - 1;
+constexpr std::string_view cut_mark = "..";
+
 NameData cut_name(const char *bytes, size_t size) {
-  constexpr int room = NAMEDATALEN - 1;
   NameData name{};
   if (size <= room) {
     memcpy(NameStr(name), bytes, size);
     return name;
   }
-  const int cut = pg_mbcliplen(bytes, static_cast<int>(size), room - 2);
+  const int cut = pg_mbcliplen(bytes, static_cast<int>(size), room - static_cast<int>(cut_mark.size()));
   memcpy(NameStr(name), bytes, cut);
-  memcpy(NameStr(name) + cut, "..", 2);
+  memcpy(NameStr(name) + cut, cut_mark.data(), cut_mark.size());
   return name;
+}
+
+std::string_view known_part(const NameData &name, bool *whole) {
+  const std::string_view stored(NameStr(name));
+  // The last character left out has up to four bytes.
+  *whole = stored.size() < room - 3 || !stored.ends_with(cut_mark);
+  return *whole ? stored : stored.substr(0, stored.size() - cut_mark.size());
 }
 
 } // namespace gatepost

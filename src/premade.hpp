@@ -5,6 +5,8 @@
 #include "ledger_layout.hpp"
 #include "pg.hpp"
 
+#include <string_view>
+
 namespace gatepost {
 
 inline constexpr size_t longest_premade = 256;
@@ -36,5 +38,8 @@ template <class Data> bool overwrite_premade(Relation rel, const ItemPointerData
 
 // A name as it fits a column of type name: whole, or cut between characters and ended by "..".
 NameData cut_name(const char *bytes, size_t size);
+
+// What of the name is known. whole: false when more may have followed.
+std::string_view known_part(const NameData &name, bool *whole);
 
 } // namespace gatepost

@@ -1,84 +1,12 @@
 #include "protect.hpp"
 
 #include "fence_template.hpp"
+#include "fence_trigger_ddl.hpp"
 #include "mutant.hpp"
 #include "protection.hpp"
 
 namespace gatepost {
 namespace {
-
-const char *qualified(Oid relation) {
-  return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relation)), get_rel_name(relation));
-}
-
-// DDL of ours, as the owner of the extension: whoever owns a table need not be granted the trigger functions, and the
-// caller's rights have been checked. All names are qualified.
-void run_ddl(const char *text) {
-  Oid role;
-  int context;
-  GetUserIdAndSecContext(&role, &context);
-  PG_TRY();
-  {
-    HeapTuple function = SearchSysCache1(PROCOID, ObjectIdGetDatum(fence_functions_here().oid[0]));
-    if (!HeapTupleIsValid(function))
-      elog(ERROR, "cache lookup failed for the fence functions");
-    const Oid owner = reinterpret_cast<Form_pg_proc>(GETSTRUCT(function))->proowner;
-    ReleaseSysCache(function);
-    SetUserIdAndSecContext(owner, context | SECURITY_LOCAL_USERID_CHANGE);
-    SPI_connect();
-    if (SPI_execute(text, false, 0) != SPI_OK_UTILITY)
-      elog(ERROR, "could not run \"%s\"", text);
-    SPI_finish();
-  }
-  PG_FINALLY();
-  { SetUserIdAndSecContext(role, context); }
-  PG_END_TRY();
-}
-
-void always(Oid relation, const char *trigger) {
-  run_ddl(psprintf("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s", qualified(relation), quote_identifier(trigger)));
-}
-
-void make_trigger(Oid relation, const FenceTrigger &like, bool for_rows) {
-  const FenceMode mode = like.arguments.mode;
-  StringInfoData text;
-  initStringInfo(&text);
-  const char *name = !for_rows                                                ? statement_trigger
-                     : get_rel_relkind(relation) == RELKIND_PARTITIONED_TABLE ? cloned_row_trigger
-                                                                              : row_trigger;
-  // By template: the final values of the row, whatever other triggers make of it.
-  const char *when = for_rows && mode == FenceMode::by_template ? "AFTER" : "BEFORE";
-  const char *events = for_rows                      ? "INSERT OR UPDATE OR DELETE"
-                       : mode == FenceMode::by_lease ? "INSERT OR UPDATE OR DELETE OR TRUNCATE"
-                                                     : "TRUNCATE";
-  appendStringInfo(&text, "CREATE TRIGGER %s %s %s ON %s FOR EACH %s EXECUTE FUNCTION gatepost.%s(", name, when, events,
-                   qualified(relation), for_rows ? "ROW" : "STATEMENT", fence_functions[static_cast<int>(mode)]);
-  for (int i = 0; i < like.count; i++)
-    appendStringInfo(&text, "%s%s", i > 0 ? ", " : "", quote_literal_cstr(like.stored[i]));
-  appendStringInfoChar(&text, ')');
-  run_ddl(text.data);
-  if (!mutant("triggers_not_always"))
-    always(relation, name);
-}
-
-void drop_trigger(const FenceTrigger &trigger) {
-  run_ddl(psprintf("DROP TRIGGER %s ON %s", quote_identifier(trigger.name), qualified(trigger.relation)));
-  CommandCounterIncrement();
-}
-
-// Our own DDL fires the event trigger too, amid its work.
-bool following;
-
-template <class Work> void without_following(Work work) {
-  PG_TRY();
-  {
-    following = true;
-    work();
-  }
-  PG_FINALLY();
-  { following = false; }
-  PG_END_TRY();
-}
 
 [[noreturn]] void refuse_other_protection(Oid relation) {
   ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -86,8 +14,21 @@ template <class Work> void without_following(Work work) {
                   errhint("Call gatepost.fence_unprotect() for it first.")));
 }
 
-// A table that was protected alike when it was attached has a row trigger of its own beside the clone.
-void drop_doubled(List *triggers, const FenceTrigger &like) {
+// What is left of it, when somebody has dropped a part.
+const FenceTrigger *own_protection(Oid relation) { return protection_of(fence_triggers_of(relation)); }
+
+// What a relation lacks of the triggers that it needs.
+struct Lack {
+  const FenceTrigger *doubled; // was protected alike when it was attached, so it has a row trigger beside the clone
+  const FenceTrigger *weak_statement;
+  const FenceTrigger *weak_rows;
+  bool no_statement;
+  bool no_rows;
+
+  bool any() const { return doubled || weak_statement || weak_rows || no_statement || no_rows; }
+};
+
+const FenceTrigger *doubled_row_trigger(List *triggers, const FenceTrigger &like) {
   const FenceTrigger *own = nullptr;
   bool cloned = false;
   ListCell *cell;
@@ -98,39 +39,78 @@ void drop_doubled(List *triggers, const FenceTrigger &like) {
     cloned = cloned || trigger->cloned;
     own = trigger->cloned ? own : trigger;
   }
-  if (cloned && own != nullptr)
-    drop_trigger(*own);
+  return cloned ? own : nullptr;
 }
 
-// Makes what is missing of the triggers of one relation.
-void complete(Oid relation, const FenceTrigger &like) {
+// What ALTER TABLE .. ENABLE TRIGGER ALL leaves behind, at the end of a dump without triggers for one. A trigger that
+// somebody has disabled stays so.
+const FenceTrigger *if_weak(const FenceTrigger *trigger) {
+  return trigger != nullptr && trigger->enabled == TRIGGER_FIRES_ON_ORIGIN ? trigger : nullptr;
+}
+
+Lack lack_of(Oid relation, const FenceTrigger &like) {
   List *triggers = fence_triggers_of(relation);
-  drop_doubled(triggers, like);
   const FenceTrigger *statement = statement_trigger_of(triggers);
-  const FenceTrigger *rows = row_trigger_like(triggers, like);
   if (statement != nullptr && !same_arguments(*statement, like))
     refuse_other_protection(relation);
+  const FenceTrigger *doubled = doubled_row_trigger(triggers, like);
+  const FenceTrigger *rows = row_trigger_like(
+      doubled != nullptr ? list_delete_ptr(triggers, const_cast<FenceTrigger *>(doubled)) : triggers, like);
   const bool wants_rows = needs_row_trigger(relation, like.arguments.mode) && !mutant("leaves_unguarded");
-  // What ALTER TABLE .. ENABLE TRIGGER ALL leaves behind, at the end of a dump without triggers for one. A trigger that
-  // somebody has disabled stays so.
-  const bool statement_weak = statement != nullptr && statement->enabled == TRIGGER_FIRES_ON_ORIGIN;
-  const bool rows_weak = rows != nullptr && rows->enabled == TRIGGER_FIRES_ON_ORIGIN;
-  if (statement == nullptr)
-    make_trigger(relation, like, false);
-  else if (statement_weak)
-    always(relation, statement->name);
-  if (rows == nullptr && wants_rows)
-    make_trigger(relation, like, true);
-  else if (rows_weak)
-    always(relation, rows->name);
-  CommandCounterIncrement();
+  return {doubled, if_weak(statement), if_weak(rows), statement == nullptr, rows == nullptr && wants_rows};
+}
+
+// As with the triggers that the server clones: whoever links a table links the partitions below it, whose ever they
+// are.
+bool may_complete(Oid root, Oid relation) {
+  if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relation)))
+    return false;
+  return pg::owns_relation(relation, GetUserId()) ||
+         (get_rel_relispartition(relation) && pg::owns_relation(root, GetUserId()));
+}
+
+// Locks it against changes of its triggers. Result: false when it is gone, or given away, by the time the lock was had.
+bool lock_completable(Oid root, Oid relation) {
+  LockRelationOid(relation, ShareRowExclusiveLock);
+  if (may_complete(root, relation) || mutant("owners_believed"))
+    return true;
+  UnlockRelationOid(relation, ShareRowExclusiveLock);
+  return false;
+}
+
+// A child of the tree that is another role's stays as it is, and says so.
+void warn_unguarded(Oid relation) {
+  const char *name = get_rel_name(relation);
+  if (name != nullptr && own_protection(relation) == nullptr)
+    ereport(WARNING, (errmsg("relation \"%s\" is not guarded, though it is below a protected one", name),
+                      errdetail("It belongs to another role, whose tables are not changed."),
+                      errhint("Let its owner, or a superuser, call gatepost.fence_protect() for it.")));
+}
+
+// Makes what is missing of the triggers of one relation of a tree. Without anything to do it is not locked.
+void complete(Oid root, Oid relation, const FenceTrigger &like) {
+  if (!may_complete(root, relation))
+    return warn_unguarded(relation);
+  if (!lack_of(relation, like).any() || !lock_completable(root, relation))
+    return;
+  const Lack lack = lack_of(relation, like);
+  if (lack.doubled != nullptr)
+    drop_fence_trigger(*lack.doubled);
+  if (lack.no_statement)
+    make_fence_trigger(relation, like, false);
+  if (lack.weak_statement != nullptr)
+    enable_always(relation, *lack.weak_statement);
+  if (lack.no_rows)
+    make_fence_trigger(relation, like, true);
+  if (lack.weak_rows != nullptr)
+    enable_always(relation, *lack.weak_rows);
 }
 
 // Parents come first, so that the server clones their row triggers before partitions are looked at.
 void complete_tree(Oid root, const FenceTrigger &like) {
   ListCell *cell;
   foreach (cell, find_all_inheritors(root, NoLock, nullptr))
-    complete(lfirst_oid(cell), like);
+    complete(root, lfirst_oid(cell), like);
 }
 
 // Takes the triggers that are like the root's from the tree.
@@ -142,12 +122,10 @@ void strip_tree(Oid root, const FenceTrigger &like) {
     foreach (inner, fence_triggers_of(relation)) {
       const auto *trigger = static_cast<const FenceTrigger *>(lfirst(inner));
       if (!trigger->cloned && same_arguments(*trigger, like))
-        drop_trigger(*trigger);
+        drop_fence_trigger(*trigger);
     }
   }
 }
-
-const FenceTrigger *own_protection(Oid relation) { return statement_trigger_of(fence_triggers_of(relation)); }
 
 // The nearest relation above with the same protection, InvalidOid when none.
 Oid protected_parent(Oid relation, const FenceTrigger &like) {
@@ -167,16 +145,28 @@ Oid protected_parent(Oid relation, const FenceTrigger &like) {
   return found;
 }
 
-// Locks the whole tree as CREATE TRIGGER does, and makes sure that the caller owns it.
-void lock_tree(Oid target) {
-  LockRelationOid(target, ShareRowExclusiveLock);
-  if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(target)))
-    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("target with oid %u does not exist", target)));
+void require_owner(Oid relation) {
+  const char *name = get_rel_name(relation);
+  if (name == nullptr)
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("target with oid %u does not exist", relation)));
+  if (!pg::owns_relation(relation, GetUserId()) && !mutant("owners_unchecked"))
+    ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("must be owner of table %s", name)));
+}
+
+void require_owned_tree(Oid target, LOCKMODE lock) {
+  require_owner(target);
   ListCell *cell;
-  foreach (cell, find_all_inheritors(target, ShareRowExclusiveLock, nullptr))
-    if (!pg::owns_relation(lfirst_oid(cell), GetUserId()))
-      ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-                      errmsg("must be owner of table %s", get_rel_name(lfirst_oid(cell)))));
+  foreach (cell, find_all_inheritors(target, lock, nullptr))
+    require_owner(lfirst_oid(cell));
+}
+
+// Locks the whole tree as CREATE TRIGGER does, and makes sure that the caller owns it: before, so that nobody can keep
+// others from their tables, and again when nothing changes any more.
+void lock_tree(Oid target) {
+  if (!mutant("locked_before_asked"))
+    require_owned_tree(target, NoLock);
+  LockRelationOid(target, ShareRowExclusiveLock);
+  require_owned_tree(target, ShareRowExclusiveLock);
 }
 
 void require_table(Relation rel) {
@@ -249,6 +239,66 @@ FenceTrigger arguments_for(const ProtectRequest &request, Relation rel) {
   return like;
 }
 
+// Whatever a command links, parts or protects is locked for it. Other trees are left alone: whoever makes a mess of his
+// own tables, or locks them, stops nobody else's commands.
+bool is_touched(List *tree) {
+  ListCell *cell;
+  foreach (cell, tree)
+    if (CheckRelationOidLockedByMe(lfirst_oid(cell), ShareUpdateExclusiveLock, true))
+      return true;
+  return mutant("every_tree_followed");
+}
+
+void follow_tree(Oid root) {
+  const FenceTrigger *protection = own_protection(root);
+  List *tree = find_all_inheritors(root, NoLock, nullptr);
+  if (protection == nullptr || !is_touched(tree))
+    return;
+  ListCell *cell;
+  foreach (cell, tree)
+    complete(root, lfirst_oid(cell), *protection);
+}
+
+// Nothing else is followed: a dump makes the triggers one by one, with ENABLE ALWAYS after each, and one that it comes
+// to later must not be there already.
+bool concerns_protection(const Node *command) {
+  ListCell *cell;
+  switch (nodeTag(command)) {
+  case T_CreateStmt:
+  case T_CreateForeignTableStmt:
+    return reinterpret_cast<const CreateStmt *>(command)->inhRelations != NIL;
+  case T_CreateSchemaStmt:
+    foreach (cell, reinterpret_cast<const CreateSchemaStmt *>(command)->schemaElts)
+      if (concerns_protection(static_cast<const Node *>(lfirst(cell))))
+        return true;
+    return false;
+  case T_AlterTableStmt:
+    foreach (cell, reinterpret_cast<const AlterTableStmt *>(command)->cmds)
+      switch (static_cast<const AlterTableCmd *>(lfirst(cell))->subtype) {
+      case AT_AddInherit:
+      case AT_DropInherit:
+      case AT_AttachPartition:
+      case AT_DetachPartition:
+      case AT_DetachPartitionFinalize:
+      case AT_EnableTrig:
+      case AT_EnableTrigAll:
+      case AT_EnableTrigUser:
+        return true;
+      default:
+        break;
+      }
+    return false;
+  default:
+    return false;
+  }
+}
+
+void follow_touched() {
+  ListCell *cell;
+  foreach (cell, protected_relations())
+    follow_tree(lfirst_oid(cell));
+}
+
 void replace_protection(Oid target, const FenceTrigger &like) {
   const FenceTrigger *former = own_protection(target);
   if (former != nullptr) {
@@ -258,19 +308,8 @@ void replace_protection(Oid target, const FenceTrigger &like) {
     strip_tree(target, *former);
   }
   complete_tree(target, like);
-}
-
-// Without anything to do no relation is locked.
-void follow_tree(Oid root) {
-  const FenceTrigger *protection = own_protection(root);
-  if (protection == nullptr)
-    return;
-  ListCell *cell;
-  foreach (cell, find_all_inheritors(root, NoLock, nullptr)) {
-    const Oid relation = lfirst_oid(cell);
-    if (pg::owns_relation(relation, GetUserId()))
-      complete(relation, *protection);
-  }
+  // What is below another protected table too needs that one's triggers.
+  follow_touched();
 }
 
 } // namespace
@@ -281,7 +320,7 @@ void protect_table(const ProtectRequest &request) {
   require_table(rel);
   const FenceTrigger like = arguments_for(request, rel);
   relation_close(rel, NoLock);
-  without_following([&] { replace_protection(request.target, like); });
+  replace_protection(request.target, like);
 }
 
 void unprotect_table(Oid target) {
@@ -295,17 +334,13 @@ void unprotect_table(Oid target) {
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("relation \"%s\" is protected with relation \"%s\" above it", get_rel_name(target),
                            get_rel_name(parent))));
-  without_following([&] { strip_tree(target, *protection); });
+  strip_tree(target, *protection);
+  follow_touched();
 }
 
-void follow_ddl() {
-  if (following || mutant("ddl_unfollowed"))
-    return;
-  without_following([] {
-    ListCell *cell;
-    foreach (cell, protected_relations())
-      follow_tree(lfirst_oid(cell));
-  });
+void follow_ddl(const Node *command) {
+  if (concerns_protection(command) && !mutant("ddl_unfollowed"))
+    follow_touched();
 }
 
 } // namespace gatepost

@@ -22,8 +22,9 @@ void protect_table(const ProtectRequest &request);
 // a parent.
 void unprotect_table(Oid target);
 
-// After DDL: gives relations that have been linked to a protected one, or parted from it, the triggers they need, where
-// the current role owns them. Raises 55000 when a relation is protected otherwise than what it was attached to.
-void follow_ddl();
+// After a command that links or parts tables, or enables triggers: gives relations that have come to a protected one,
+// or have been parted from it, the triggers they need, where the current role owns them. Raises 55000 when a relation
+// is protected otherwise than what it was attached to.
+void follow_ddl(const Node *command);
 
 } // namespace gatepost

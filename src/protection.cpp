@@ -104,6 +104,11 @@ const FenceTrigger *statement_trigger_of(List *triggers) {
   return nullptr;
 }
 
+const FenceTrigger *protection_of(List *triggers) {
+  const FenceTrigger *statement = statement_trigger_of(triggers);
+  return statement != nullptr || triggers == NIL ? statement : static_cast<const FenceTrigger *>(linitial(triggers));
+}
+
 const FenceTrigger *row_trigger_like(List *triggers, const FenceTrigger &like) {
   ListCell *cell;
   foreach (cell, triggers) {

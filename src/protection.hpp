@@ -11,11 +11,11 @@ namespace gatepost {
 // trigger is where rows are looked at: always by template and by column; by lease where a row can come through another
 // table's statement, which fires no statement trigger here.
 //
-// The server clones the row trigger of a partitioned table for its partitions. It has a name of its own, so that a
-// table that is protected itself can be attached.
+// The server clones the row trigger of a partitioned table for its partitions, under the same name. So that name ends
+// in the table's oid: a table that is protected itself, partitioned or not, can be attached.
 inline constexpr const char *statement_trigger = "zz_gatepost_fence";
 inline constexpr const char *row_trigger = "zz_gatepost_fence_row";
-inline constexpr const char *cloned_row_trigger = "zz_gatepost_fence_rows";
+inline constexpr const char *cloned_row_trigger = "zz_gatepost_fence_rows_%u";
 
 struct FenceTrigger {
   Oid oid;
@@ -42,6 +42,8 @@ bool needs_row_trigger(Oid relation, FenceMode mode);
 
 // Out of such a list; nullptr when there is none.
 const FenceTrigger *statement_trigger_of(List *triggers);
+// The statement trigger, or when that is missing what is there of the protection.
+const FenceTrigger *protection_of(List *triggers);
 const FenceTrigger *row_trigger_like(List *triggers, const FenceTrigger &like);
 
 bool same_arguments(const FenceTrigger &a, const FenceTrigger &b);

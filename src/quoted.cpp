@@ -57,9 +57,8 @@ size_t character_size(std::string_view rest) {
 
 } // namespace
 
-void append_quoted(StringInfo line, std::string_view value) {
-  constexpr int shown = 128;
-  const bool cut = value.size() > shown;
+void append_quoted(StringInfo line, std::string_view value, int shown) {
+  const bool cut = value.size() > static_cast<size_t>(shown);
   std::string_view rest =
       cut ? value.substr(0, pg_mbcliplen(value.data(), static_cast<int>(value.size()), shown)) : value;
   appendStringInfoChar(line, '"');

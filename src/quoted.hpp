@@ -7,8 +7,8 @@
 
 namespace gatepost {
 
-// Appends the value in double quotes, cut to 128 bytes (then "..." follows the closing quote). What could end the
+// Appends the value in double quotes, cut to so many bytes (then "..." follows the closing quote). What could end the
 // quotes or the line, or hide or reorder what follows, is written as an escape.
-void append_quoted(StringInfo line, std::string_view value);
+void append_quoted(StringInfo line, std::string_view value, int shown = 128);
 
 } // namespace gatepost

@@ -94,14 +94,14 @@ bool is_member(const char *role_name) {
 
 enum class Verdict { unruled, permitted, forbidden };
 
-Verdict judge(LeaseName name, Action action) {
+Verdict judge(std::string_view name, Action action) {
   Verdict verdict = Verdict::unruled;
   size_t longest = 0;
   for (int i = 0; i < book.count && !mutant("rules_ignored"); i++) {
     const Rule &rule = book.rules[i];
     if (verdict != Verdict::unruled && rule.prefix.size() < longest && !mutant("every_prefix_counts"))
       break;
-    if (rule.action != action || !name.bytes().starts_with(rule.prefix))
+    if (rule.action != action || !name.starts_with(rule.prefix))
       continue;
     if (!rule.arriving && is_member(rule.member))
       return Verdict::permitted;
@@ -121,20 +121,30 @@ void refresh_rules() {
     CHECK_FOR_INTERRUPTS();
 }
 
-bool permitted(LeaseName name, Action action) {
+bool permitted(std::string_view name, Action action) {
   const Verdict verdict = judge(name, action);
   return verdict == Verdict::permitted || (verdict == Verdict::unruled && action != Action::break_lease) ||
          is_administrator();
+}
+
+bool permitted_all(std::string_view beginning, Action action) {
+  if (!permitted(beginning, action))
+    return false;
+  for (int i = 0; i < book.count; i++)
+    if (book.rules[i].action == action && book.rules[i].prefix.starts_with(beginning) &&
+        !permitted(book.rules[i].prefix, action))
+      return false;
+  return true;
 }
 
 void require_action(LeaseName name, Action action) {
   refresh_rules();
   if (book.count == 0 && action != Action::break_lease)
     return;
-  if (permitted(name, action))
+  if (permitted(name.bytes(), action))
     return;
   // Without a rule it is an administrator's function as any other.
-  if (judge(name, action) == Verdict::unruled)
+  if (judge(name.bytes(), action) == Verdict::unruled)
     return require_administrator("lease_break()");
   ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("permission denied for name \"%s\"", printable(name)),
                   errdetail("The rules do not let the current role %s it.", action_names[static_cast<int>(action)])));

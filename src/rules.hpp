@@ -9,11 +9,13 @@
 #include "arguments.hpp"
 #include "pg.hpp"
 
+#include <string_view>
+
 namespace gatepost {
 
 enum class Action : uint8 {
   hold,        // acquire, renew, release, use, lock
-  see,         // lease_status, the rows of the view leases
+  see,         // lease_status, rows of the views leases, refusals and history
   break_lease, // lease_break by who is no administrator
 };
 
@@ -25,6 +27,9 @@ void require_action(LeaseName name, Action action);
 
 // For many names: takes in the newest rules, then judges each by them without looking again.
 void refresh_rules();
-bool permitted(LeaseName name, Action action);
+bool permitted(std::string_view name, Action action);
+
+// The same for every name that begins so, where the rest of one is not known.
+bool permitted_all(std::string_view beginning, Action action);
 
 } // namespace gatepost

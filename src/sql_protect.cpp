@@ -60,6 +60,6 @@ GATEPOST_FUNCTION(fences_follow_ddl) {
   if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
     ereport(ERROR,
             (errcode(ERRCODE_E_R_I_E_EVENT_TRIGGER_PROTOCOL_VIOLATED), errmsg("not called as an event trigger")));
-  follow_ddl();
+  follow_ddl(reinterpret_cast<const EventTriggerData *>(fcinfo->context)->parsetree);
   PG_RETURN_NULL();
 }

@@ -32,7 +32,7 @@ List *enabled_gap(List *gaps, const FenceTrigger *trigger) {
 }
 
 // Triggers that come after the one that stamps the mark, and could lower it.
-List *later_triggers(List *gaps, Oid relation) {
+List *later_triggers(List *gaps, Oid relation, const char *stamping) {
   Relation catalog = table_open(TriggerRelationId, AccessShareLock);
   ScanKeyData key;
   ScanKeyInit(&key, Anum_pg_trigger_tgrelid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relation));
@@ -41,7 +41,7 @@ List *later_triggers(List *gaps, Oid relation) {
     const auto form = reinterpret_cast<Form_pg_trigger>(GETSTRUCT(tuple));
     const bool before_row = TRIGGER_FOR_ROW(form->tgtype) && TRIGGER_FOR_BEFORE(form->tgtype) &&
                             (TRIGGER_FOR_INSERT(form->tgtype) || TRIGGER_FOR_UPDATE(form->tgtype));
-    if (before_row && form->tgenabled != TRIGGER_DISABLED && strcmp(NameStr(form->tgname), cloned_row_trigger) > 0)
+    if (before_row && form->tgenabled != TRIGGER_DISABLED && strcmp(NameStr(form->tgname), stamping) > 0)
       gaps = lappend(gaps, psprintf("trigger %s runs later and can change the mark", NameStr(form->tgname)));
   }
   systable_endscan(scan);
@@ -61,7 +61,9 @@ List *gaps_of(Oid relation, List *triggers, const FenceTrigger &protection) {
     gaps = enabled_gap(gaps, rows);
   else if (needs_row_trigger(relation, protection.arguments.mode))
     gaps = lappend(gaps, psprintf("trigger %s is missing", row_trigger));
-  return protection.arguments.mode == FenceMode::by_column ? later_triggers(gaps, relation) : gaps;
+  return protection.arguments.mode == FenceMode::by_column && rows != nullptr
+             ? later_triggers(gaps, relation, rows->name)
+             : gaps;
 }
 
 void put(ReturnSetInfo *result, Oid relation, List *triggers, const FenceTrigger &protection) {
@@ -96,10 +98,7 @@ GATEPOST_FUNCTION(fence_rows) {
   ListCell *cell;
   foreach (cell, protected_relations()) {
     const Oid root = lfirst_oid(cell);
-    List *triggers = fence_triggers_of(root);
-    const FenceTrigger *protection = statement_trigger_of(triggers);
-    if (protection == nullptr && triggers != NIL)
-      protection = static_cast<const FenceTrigger *>(linitial(triggers));
+    const FenceTrigger *protection = protection_of(fence_triggers_of(root));
     if (protection == nullptr)
       continue;
     ListCell *inner;

@@ -2,10 +2,12 @@
 #include "client.hpp"
 #include "edge.hpp"
 #include "ledger_layout.hpp"
+#include "mutant.hpp"
 #include "premade.hpp"
 #include "refusals.hpp"
 #include "relations.hpp"
 #include "rights.hpp"
+#include "rules.hpp"
 
 using namespace gatepost;
 
@@ -31,6 +33,19 @@ template <int columns> struct Row {
 };
 
 using HistoryRow = Row<11>;
+
+bool may_see(const NameData &name) {
+  bool whole;
+  const std::string_view known = known_part(name, &whole);
+  return known.empty() || mutant("refusals_unruled") ||
+         (whole ? permitted(known, Action::see) : permitted_all(known, Action::see));
+}
+
+bool may_see(Relation history, HeapTuple event) {
+  bool isnull;
+  const Datum name = heap_getattr(event, event_name, RelationGetDescr(history), &isnull);
+  return permitted(LeaseName{DatumGetTextPP(name)}.bytes(), Action::see) || mutant("refusals_unruled");
+}
 
 const char *event_title(char event) {
   return event == event::grant ? "grant" : event == event::takeover ? "takeover" : "break";
@@ -97,9 +112,10 @@ GATEPOST_FUNCTION(refusal_rows) {
   PreventCommandIfParallelMode("refusal_rows()");
   count_pending_refusals();
   InitMaterializedSRF(fcinfo, 0);
+  refresh_rules();
   Relation rel = open_ledger(Ledger::refusal_counters, AccessShareLock);
   each_premade<CounterData>(rel, [&](const CounterData &data, ItemPointer) {
-    if (data.count == 0)
+    if (data.count == 0 || !may_see(data.name))
       return true;
     Row<5> row;
     row.put_oid(data.relation);
@@ -125,6 +141,7 @@ GATEPOST_FUNCTION(refusals_reset) {
 GATEPOST_FUNCTION(history_rows) {
   PreventCommandIfParallelMode("history_rows()");
   InitMaterializedSRF(fcinfo, 0);
+  refresh_rules();
   Relation rel = open_ledger(Ledger::lease_history, AccessShareLock);
   SnapshotData dirty;
   InitDirtySnapshot(dirty);
@@ -132,7 +149,7 @@ GATEPOST_FUNCTION(history_rows) {
   for (HeapTuple tuple = heap_getnext(scan, ForwardScanDirection); HeapTupleIsValid(tuple);
        tuple = heap_getnext(scan, ForwardScanDirection)) {
     CHECK_FOR_INTERRUPTS();
-    if (!TransactionIdIsValid(dirty.xmin))
+    if (!TransactionIdIsValid(dirty.xmin) && may_see(rel, tuple))
       put_event(fcinfo, rel, tuple);
   }
   table_endscan(scan);
@@ -140,7 +157,7 @@ GATEPOST_FUNCTION(history_rows) {
 
   rel = open_ledger(Ledger::refusal_history, AccessShareLock);
   each_premade<RefusedData>(rel, [&](const RefusedData &data, ItemPointer) {
-    if (data.number != 0)
+    if (data.number != 0 && may_see(data.name))
       put_refused(fcinfo, data);
     return true;
   });

@@ -1,6 +1,7 @@
 // SQL doors: rules by name prefix.
 #include "arguments.hpp"
 #include "edge.hpp"
+#include "guards.hpp"
 #include "mutant.hpp"
 #include "relations.hpp"
 #include "rights.hpp"
@@ -115,6 +116,9 @@ GATEPOST_FUNCTION(rule_loaded) {
       (!is_rules(RelationGetRelid(trigger->tg_relation)) && !mutant("rules_from_anywhere")))
     ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
                     errmsg("rule_loaded() is for inserts into gatepost.name_rules only")));
+  // Another server's rules are not for here.
+  if (IsLogicalWorker() && !mutant("replicated_rules_loaded"))
+    refuse_statement(trigger->tg_relation);
   insert_rule({checked_prefix(text_column(trigger, rule_prefix)), checked_member(text_column(trigger, rule_member)),
                checked_action(text_column(trigger, rule_action))});
   return PointerGetDatum(nullptr);

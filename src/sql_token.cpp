@@ -51,6 +51,9 @@ GATEPOST_FUNCTION(floor_loaded) {
       (!is_floor(RelationGetRelid(trigger->tg_relation)) && !mutant("floor_anywhere")))
     ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
                     errmsg("floor_loaded() is for inserts into gatepost.floor only")));
+  // Another server's tokens are not for here.
+  if (IsLogicalWorker())
+    refuse_statement(trigger->tg_relation);
   bool isnull;
   const int64 token =
       DatumGetInt64(heap_getattr(trigger->tg_trigtuple, 1, RelationGetDescr(trigger->tg_relation), &isnull));

@@ -29,7 +29,7 @@ const char *kind_name(char kind) {
 }
 
 void put_row(const Output &output, HeapTuple tuple, bool in_flight) {
-  if (!permitted(slot_name_of(output.slots, tuple), Action::see))
+  if (!permitted(slot_name_of(output.slots, tuple).bytes(), Action::see))
     return;
   constexpr int columns = 17;
   Datum row[slot_column_count];

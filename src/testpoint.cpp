@@ -41,8 +41,14 @@ void at(Point point) {
   LOCKTAG tag;
   SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, controller_key, static_cast<uint32>(number), 2);
   const int saved = LockTimeout;
-  LockTimeout = 0;
+  // Who has what he waited for is stopped until his time is over: the server notices that after the grant.
+  const bool late = point == Point::wait_ended;
+  LockTimeout = late ? 1 : 0;
+  if (late)
+    HOLD_INTERRUPTS();
   LockAcquire(&tag, ShareLock, false, false);
+  if (late)
+    RESUME_INTERRUPTS();
   LockTimeout = saved;
   LockRelease(&tag, ShareLock, false);
 }

@@ -17,13 +17,15 @@ struct Use {
   std::string_view bytes() const { return {name, static_cast<size_t>(size)}; }
 };
 
-// All in TopTransactionContext.
+// All in use_context().
 Use *uses;
 int use_count;
 int use_room;
 int32 *buckets;
 int bucket_count;
 uint64 version = 1;
+
+MemoryContext use_context() { return mutant("uses_outlive_transactions") ? TopMemoryContext : TopTransactionContext; }
 
 int32 *bucket_of(std::string_view name) {
   const uint32 hash = hash_bytes(reinterpret_cast<const unsigned char *>(name.data()), static_cast<int>(name.size()));
@@ -44,8 +46,8 @@ void make_room() {
   if (use_count < use_room)
     return;
   const int room = Max(use_room * 2, 16);
-  auto *bigger = static_cast<Use *>(MemoryContextAllocHuge(TopTransactionContext, sizeof(Use) * room));
-  auto *wider = static_cast<int32 *>(MemoryContextAllocHuge(TopTransactionContext, sizeof(int32) * room));
+  auto *bigger = static_cast<Use *>(MemoryContextAllocHuge(use_context(), sizeof(Use) * room));
+  auto *wider = static_cast<int32 *>(MemoryContextAllocHuge(use_context(), sizeof(int32) * room));
   if (use_count > 0)
     memcpy(bigger, uses, sizeof(Use) * use_count);
   uses = bigger;
@@ -73,6 +75,8 @@ int64 asked_for(Use *use) {
 }
 
 void forget_all() {
+  if (mutant("uses_outlive_transactions"))
+    return;
   if (use_count > 0)
     version++;
   uses = nullptr;
@@ -135,7 +139,7 @@ void on_subtransaction(SubXactEvent event, SubTransactionId mine, SubTransaction
 void note_use(LeaseName name, int64 token) {
   make_room();
   const auto bytes = name.bytes();
-  char *copy = static_cast<char *>(MemoryContextAlloc(TopTransactionContext, bytes.size()));
+  char *copy = static_cast<char *>(MemoryContextAlloc(use_context(), bytes.size()));
   memcpy(copy, bytes.data(), bytes.size());
   int32 *bucket = bucket_of(bytes);
   uses[use_count] = {copy,  static_cast<int32>(bytes.size()), *bucket,

@@ -12,7 +12,6 @@ parts() {
   perl scripts/checks/docs/static.pl "$("$PG_CONFIG" --includedir-server)/utils/errcodes.h" || status=1
   build=$(scripts/build.sh release) || return 1
   scripts/private_root.sh "$WORK/root" "$build" || return 1
-  cp -R README.md docs "$WORK/tree/"
   give_work
   # shellcheck disable=SC2016
   as_server "$WORK/tree/scripts/cluster.sh" "$WORK/root" "$WORK/cluster" -- bash -c '

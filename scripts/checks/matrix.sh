@@ -33,60 +33,6 @@ while read -r function; do
 done < <(sed -nE 's/^CREATE (OR REPLACE )?(FUNCTION|PROCEDURE|VIEW) +([^ (]*\.)?([a-z_]+).*/\4/p' "$root"/sql/*.sql)
 result $status "every function of the extension is a call of the matrix or stands outside"
 
-awk -F '\t' -v root="$root" -v n=$n '
-function load(spec,   file, line, permutation) {
-  if (spec in loaded) return
-  loaded[spec] = 1
-  file = root "/test/specs/" spec ".spec"
-  while ((getline line < file) > 0) {
-    if (line ~ /^permutation /) { sub(/^permutation /, "", line); in_spec[spec, line] = 1 }
-    if (line ~ /^step check[ \t].*FROM violations/) has_check[spec] = 1
-  }
-  close(file)
-  file = root "/expected/" spec ".out"
-  while ((getline line < file) > 0) {
-    if (line ~ /^starting permutation: /) { permutation = substr(line, 23); checked = 0 }
-    if (line ~ /^step check:/) checked = 1
-    if (checked && line == "(0 rows)") clean[spec, permutation] = 1
-    if (line ~ /<waiting|40001|^ERROR/) disturbed[spec, permutation] = 1
-  }
-  close(file)
-}
-# Whether the words of the permutation show the cell.
-function shows(permutation, open, call, level, end,   words, count, i, stage) {
-  count = split(permutation, words, " ")
-  for (i = 1; i <= count; i++) {
-    if (words[i] == "s1_" level) at_level[1] = i
-    if (words[i] == "s2_" level) at_level[2] = i
-    if (stage == 0 && words[i] == "s1_" open && at_level[1] && at_level[2]) stage = 1
-    else if (stage == 1 && words[i] == "s2_" call) stage = 2
-    else if (stage == 2 && words[i] == "s1_" end) stage = 3
-  }
-  delete at_level
-  return stage == 3 && words[count] == "check"
-}
-FILENAME ~ /calls\.tsv$/ { if (FNR > 1) calls[++call_count] = $1; next }
-FNR > 1 {
-  load($5)
-  problem = !has_check[$5] ? "has no query for violations" : !(($5, $6) in in_spec) ? "does not exist" \
-    : !shows($6, $1, $2, $3, $4) ? "does not show it" : !(($5, $6) in clean) ? "has no empty answer in expected" \
-    : (($5, $6) in disturbed) && !($1 == $2 && $2 == "fenced_update") ? "waits or fails" : ""
-  if (problem == "") shown[$1, $2, $3, $4] = 1
-  else print "# " $1 " x " $2 ", " $3 ", " $4 ": permutation of " $5 " " problem
-}
-END {
-  split("read_committed repeatable_read serializable", levels, " ")
-  split("commit rollback", ends, " ")
-  for (i = 1; i <= call_count; i++)
-    for (j = 1; j <= call_count; j++) {
-      empty = ""
-      for (l = 1; l <= 3; l++)
-        for (e = 1; e <= 2; e++)
-          if (!((calls[i], calls[j], levels[l], ends[e]) in shown)) empty = empty " " levels[l] "/" ends[e]
-      if (empty != "") failed = 1
-      print (empty == "" ? "ok " : "not ok ") ++n " - " calls[i] " x " calls[j] (empty == "" ? "" : ": empty at" empty)
-    }
-  print "1.." n
-  exit failed
-}' "$matrix/calls.tsv" "$matrix/cells.tsv" || failed=1
+awk -F '\t' -v root="$root" -v n=$n -v may_wait=fenced_update/fenced_update -v may_fail=fenced_update/fenced_update \
+  -f "$matrix/cells.awk" "$matrix/calls.tsv" "$matrix/cells.tsv" || failed=1
 exit $failed

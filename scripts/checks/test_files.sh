@@ -27,6 +27,6 @@ report "every test has its answer" "$(comm -23 <(uniq <<<"$names") - <<<"$answer
 report "every answer has its test" "$(comm -13 <(uniq <<<"$names") - <<<"$answers" |
   while read -r name; do grep -qxF -- "${name%_[0-9]}" <<<"$names" || echo "$name"; done)"
 report "every test file lies where a runner looks" "$(find test -name '*.sql' -o -name '*.spec' -o -name '*.pl' |
-  grep -vE '^test/(instrumented/)?(sql/[^/]+\.sql|specs/[^/]+\.spec|t/[^/]+\.pl|common\.sql)$|^test/(modules|mutants|bench|perl)/' || true)"
+  grep -vE '^test/(instrumented/)?(sql/[^/]+\.sql|specs/[^/]+\.spec|t/[^/]+\.pl|(common|writes)\.sql)$|^test/(modules|mutants|bench|perl|security)/' || true)"
 echo "1..$number"
 exit $status

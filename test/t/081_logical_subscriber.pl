@@ -16,6 +16,7 @@ query($publisher, 'CREATE PUBLICATION everything FOR ALL TABLES');
 my $foreign = acquire($publisher, 'own', '1 h');
 my $own = acquire($subscriber, 'own', '1 h');
 query($publisher, q(SELECT gatepost.fence_claim('sent', 'k', 9, 'any')));
+query($publisher, q(CREATE ROLE someone; SELECT gatepost.rule_add('sent/', 'someone', 'hold')));
 my $leases = q(SELECT name, token FROM gatepost.lease_slots);
 my $identity = query($subscriber, 'SELECT identity::text FROM gatepost.identity');
 my $connection = $publisher->connstr . ' dbname=postgres';
@@ -29,6 +30,7 @@ sub refused
 	ok($subscriber->wait_for_log(qr/ERROR: .*gatepost/, $offset), "$how is refused");
 	is(query($subscriber, q(SELECT gatepost.fence_mark('sent'), (SELECT count(*) FROM gatepost.claims))), '|0',
 		"$how brings no marks and claims");
+	is(query($subscriber, q(SELECT count(*) FROM gatepost.rules)), 0, "$how brings no rules");
 	is(query($subscriber, $leases), "own|$own", "$how leaves the subscriber's leases alone");
 	is(query($subscriber, 'SELECT identity::text FROM gatepost.identity'), $identity, "$how leaves its identity alone");
 	is(query($subscriber, "SELECT gatepost.lease_renew('own', $own)"), 't', "$how does not disturb a holder there");
@@ -45,6 +47,12 @@ refused('a first copy', 'copy_data = true',
 refused('an applied grant', 'copy_data = false', sub { acquire($publisher, 'more', '1 h') });
 refused('an applied renewal', 'copy_data = false',
 	sub { query($publisher, "SELECT gatepost.lease_renew('own', $foreign)") });
+refused('an applied rule', 'copy_data = false',
+	sub { query($publisher, q(SELECT gatepost.rule_add('sent/', 'someone', 'see'))) });
+refused('an applied mark', 'copy_data = false',
+	sub { query($publisher, q(SELECT gatepost.fence_advance('sent later', 10, 'any'))) });
+refused('an applied event of the history', 'copy_data = false',
+	sub { query($publisher, q(SET gatepost.history_retention = '1d'; SELECT gatepost.lease_acquire('kept', '1 h'))) });
 
 # A table of the user's own that is replicated beside them.
 query($_, 'CREATE TABLE job (id int PRIMARY KEY, fence bigint)') for $publisher, $subscriber;

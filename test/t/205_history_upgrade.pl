@@ -6,10 +6,10 @@ use warnings FATAL => 'all';
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use Gatepost;
-use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $old = new_server('old', allows_streaming => 1);
+# Not by allows_streaming, which gives an older server settings that it does not know.
+my $old = server_to_upgrade('old', conf => "wal_level = replica\n");
 
 # A history of several timelines: the number of the timeline falls with the upgrade, tokens do not.
 $old->stop('fast');
@@ -32,21 +32,8 @@ query($old, "BEGIN; SELECT gatepost.lease_release('released', $released); COMMIT
 is(query($old, qq(SELECT gatepost.fenced_update('job', '{"id": 1}', '{"worker": "old"}', $held))), 't', 'a fenced write');
 my $last = query($old, 'SELECT gatepost.token_draw()');
 my $system = query($old, 'SELECT system_identifier FROM pg_control_system()');
-$old->stop('fast');
 
-my $new = PostgreSQL::Test::Cluster->new('new');
-# Made by initdb itself, not copied: it has an identifier of its own.
-$new->init(extra => ['--no-sync']);
-chomp(my $programs = `pg_config --bindir`);
-my $directory = PostgreSQL::Test::Utils::tempdir_short();
-chdir $directory or die "$directory: $!";
-command_ok(
-	[
-		'pg_upgrade', '--no-sync', '--old-datadir', $old->data_dir, '--new-datadir', $new->data_dir,
-		'--old-bindir', $programs, '--new-bindir', $programs,
-		'--socketdir', $directory, '--old-port', $old->port, '--new-port', $new->port
-	],
-	'upgraded');
+my $new = upgrade($old, 'new');
 $new->start;
 is(query($new, 'SELECT timeline_id FROM pg_control_checkpoint()'), 1, 'the new cluster is at its first timeline');
 isnt(query($new, 'SELECT system_identifier FROM pg_control_system()'), $system, 'and another system');

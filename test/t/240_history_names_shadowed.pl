@@ -18,7 +18,7 @@ query(
 	GRANT SELECT, UPDATE ON public.job TO worker;
 	GRANT USAGE ON SCHEMA gatepost TO worker;
 	GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA gatepost TO worker;
-	GRANT SELECT ON gatepost.leases, gatepost.advisory_locks TO worker));
+	GRANT SELECT ON gatepost.leases, gatepost.advisory_locks, gatepost.refusals, gatepost.history TO worker));
 
 # Whoever runs one of these learns of it by an error.
 my @planted = ('CREATE SCHEMA evil', 'GRANT ALL ON SCHEMA evil TO PUBLIC');
@@ -47,7 +47,7 @@ for my $type (qw(text int8 int4 bool timestamptz name oid jsonb uuid interval), 
 push @planted, "CREATE TYPE evil.$_ AS ENUM ('planted')"
   for qw(text int8 int4 bool interval jsonb uuid timestamptz name regclass record);
 my @relations = qw(leases lease_slots identity floor marks claims advisory_locks job pg_locks pg_class pg_database pg_proc pg_attribute
-  pg_index pg_stat_activity pg_extension pg_namespace pg_roles pg_authid);
+  pg_index pg_stat_activity pg_extension pg_namespace pg_roles pg_authid pg_trigger pg_inherits pg_depend name_rules);
 push @planted, "CREATE TABLE evil.$_ (name pg_catalog.text, token pg_catalog.int8)" for @relations;
 push @planted, 'CREATE SEQUENCE evil.token_sequence';
 my @temporary = ((map { "CREATE TEMP TABLE $_ (name pg_catalog.text, token pg_catalog.int8)" } @relations),
@@ -71,7 +71,24 @@ my @calls = (
 			'{"state": "NAME", "at": "2026-01-01"}', TOKEN)), 't'
 	],
 	[ q(SELECT gatepost.fenced_update('public.job', '{"shop": "north", "id": 9}', '{"state": "NAME"}', TOKEN)), 'f' ],
+	[ q(CREATE TABLE evil.own_ROLE (id pg_catalog.int4, state pg_catalog.text, fence pg_catalog.int8)), '' ],
+	[ q(SELECT gatepost.fence_protect('evil.own_ROLE', 'NAME')), '' ],
+	[ q(CREATE TABLE evil.kid_ROLE () INHERITS (evil.own_ROLE)), '' ],
+	[ q(BEGIN; SELECT gatepost.fence_use('NAME', TOKEN); INSERT INTO evil.own_ROLE VALUES (1, 'NAME'); INSERT INTO evil.kid_ROLE VALUES (1); COMMIT), '' ],
+	[
+		q(SELECT mode, lease, guarded FROM gatepost.fence_rows() WHERE relation OPERATOR(pg_catalog.=) 'evil.kid_ROLE'::pg_catalog.regclass),
+		'lease|NAME|t'
+	],
+	[ q(SELECT gatepost.fence_protect('evil.own_ROLE', '{state}')), '' ],
+	[ q(BEGIN; SELECT gatepost.fence_use('NAME', TOKEN); UPDATE ONLY evil.own_ROLE SET id = 2; DELETE FROM ONLY evil.own_ROLE; COMMIT), '' ],
+	[ q(SELECT gatepost.fence_protect('evil.own_ROLE', 'NAME', 'fence')), '' ],
+	[ q(BEGIN; SELECT gatepost.fence_use('NAME', TOKEN); INSERT INTO evil.own_ROLE VALUES (3); COMMIT), '' ],
+	[ q(ALTER TABLE evil.kid_ROLE NO INHERIT evil.own_ROLE), '' ],
+	[ q(SELECT fence OPERATOR(pg_catalog.=) TOKEN FROM ONLY evil.own_ROLE), 't' ],
+	[ q(SELECT gatepost.fence_unprotect('evil.own_ROLE'), gatepost.fence_unprotect('evil.kid_ROLE')), '|' ],
 	[ q(SELECT gatepost.lease_release('NAME', TOKEN)), 't' ],
+	[ q(SELECT pg_catalog.count(*) FROM gatepost.refusals WHERE count OPERATOR(pg_catalog.<) 0), '0' ],
+	[ q(SELECT pg_catalog.count(*) FROM gatepost.history WHERE token OPERATOR(pg_catalog.<) 0), '0' ],
 	[ q(SELECT name, state FROM gatepost.leases ORDER BY token USING OPERATOR(pg_catalog.>) LIMIT 1), 'NAME|released' ],
 	[ q(SELECT gatepost.try_advisory_xact_lock('NAME')), 't' ],
 	[ q(SELECT gatepost.try_advisory_lock('NAME', '1 s', true)), 't' ],
@@ -86,6 +103,10 @@ my @calls = (
 	[ q(SELECT gatepost.library_version() OPERATOR(pg_catalog.<>) ''), 't' ],
 	[ q(CREATE TABLE evil.plain_ROLE (id pg_catalog.int4 CHECK (id OPERATOR(pg_catalog.>) 0))), '' ]);
 my @of_administrators = (
+	[ q(SELECT gatepost.rule_add('NAME/', 'worker', 'hold')), '' ],
+	[ q(SELECT prefix, member, action FROM gatepost.rules), 'NAME/|worker|hold' ],
+	[ q(SELECT gatepost.rule_drop('NAME/', 'worker', 'hold')), 't' ],
+	[ q(SELECT gatepost.refusals_reset() OPERATOR(pg_catalog.>=) 0), 't' ],
 	[ q(SELECT gatepost.lease_acquire('NAME, broken', '1 h') OPERATOR(pg_catalog.>) TOKEN), 't' ],
 	[ q(SELECT gatepost.lease_break('NAME, broken') OPERATOR(pg_catalog.>) TOKEN), 't' ],
 	[ q(SELECT gatepost.lease_purge('0', 'NAME, broken')), '1' ],
@@ -110,7 +131,7 @@ for my $role ('worker', $superuser)
 		for my $call (@calls, $role eq $superuser ? @of_administrators : ())
 		{
 			my ($sql, $expected) = @$call;
-			s/NAME/name $number/g, s/TOKEN/$token/g, s/0000N/0000$number/, s/ROLE/$number/ for $sql, $expected // ();
+			s/NAME/name $number/g, s/TOKEN/$token/g, s/0000N/0000$number/, s/ROLE/$number/g for $sql, $expected // ();
 			my $answer = eval { session_query($session, $sql) } // "failed: $@";
 			if (defined $expected) { is($answer, $expected, "$where: $sql"); next; }
 			like($answer, qr/^\d+$/, "$where: $sql");

@@ -148,7 +148,7 @@ my $failed = 0;
 for my $file (@ARGV)
 {
 	my ($name) = $file =~ m{([^/]+)\.md$} or die "not a document: $file";
-	my $database = 'docs_' . lc $name;
+	my $database = 'docs_' . lc $name =~ s/\W/_/gr;
 	my @blocks = blocks_of($file);
 	my $installs = grep { "@{ $_->{text} }" =~ /^ ?CREATE EXTENSION gatepost;/m } @blocks;
 	my @setup = ("CREATE DATABASE $database", "\\c $database", $installs ? () : 'CREATE EXTENSION gatepost');

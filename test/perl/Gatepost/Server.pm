@@ -9,7 +9,7 @@ use Exporter 'import';
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 
-our @EXPORT = qw(new_server start_server new_standby finish_promotion override);
+our @EXPORT = qw(new_server start_server new_standby finish_promotion server_to_upgrade upgrade override);
 
 # Settings of every server here: nothing in the background that moves the figures a test counts.
 my $settings = q(
@@ -39,12 +39,13 @@ sub _copy_initdb
 	*PostgreSQL::Test::Utils::system_or_bail = \&_copy_initdb;
 }
 
-# A running server with the extension in database postgres. %option: conf, and what Cluster's init takes.
+# A running server with the extension in database postgres. %option: conf, install_path, and what Cluster's init takes.
 sub new_server
 {
 	my ($name, %option) = @_;
 	my $conf = delete $option{conf} // '';
-	my $node = PostgreSQL::Test::Cluster->new($name);
+	my $path = delete $option{install_path};
+	my $node = PostgreSQL::Test::Cluster->new($name, defined $path ? (install_path => $path) : ());
 	$node->init(%option);
 	$node->append_conf('postgresql.conf', $settings . $conf);
 	$node->start;
@@ -80,6 +81,37 @@ sub finish_promotion
 	$node->promote;
 	$node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()') or die 'server was not promoted';
 	return;
+}
+
+# What is the default differs between versions, and pg_upgrade wants two clusters that agree.
+my @alike = ('--no-sync', '--data-checksums');
+
+# Such a server, of the older version if the check was given one: its folder with bin and lib is GATEPOST_UPGRADE_FROM.
+sub server_to_upgrade
+{
+	my ($name, %option) = @_;
+	return new_server($name, %option, extra => \@alike, install_path => $ENV{GATEPOST_UPGRADE_FROM});
+}
+
+# A new cluster of this version, made by pg_upgrade out of such a server, which is stopped first. It is not started.
+sub upgrade
+{
+	my ($old, $name, @options) = @_;
+	$old->stop('fast');
+	my $new = PostgreSQL::Test::Cluster->new($name);
+	# Made by initdb itself, not copied: it has an identifier of its own.
+	$new->init(extra => \@alike);
+	$new->append_conf('postgresql.conf', $settings);
+	my $directory = PostgreSQL::Test::Utils::tempdir_short();
+	$old->command_ok(
+		[
+			'env', '-C', $directory, $new->config_data('--bindir') . '/pg_upgrade', '--no-sync', @options,
+			'--old-datadir', $old->data_dir, '--new-datadir', $new->data_dir,
+			'--old-bindir', $old->config_data('--bindir'), '--new-bindir', $new->config_data('--bindir'),
+			'--socketdir', $directory, '--old-port', $old->port, '--new-port', $new->port
+		],
+		"$name: upgraded");
+	return $new;
 }
 
 # Test build: what the clocks say (boottime, wallclock: microseconds; boot_id: any text). undef: the real one again.
