@@ -123,19 +123,18 @@ for my $first (sort keys %refused)
 {
 	session_query($session, 'BEGIN');
 	session_query($session, $first);
-	my (undef, $sqlstate) = session_query($session, $wait);
-	is($sqlstate, $refused{$first}, "a wait is refused after: $first");
+	is(session_error($session, $wait), $refused{$first}, "a wait is refused after: $first");
 	session_query($session, 'ROLLBACK');
 }
 session_query($session, q(SELECT gatepost.advisory_lock('of the session')));
-is((session_query($session, $wait))[1], '55000', 'and in a session that holds a lock');
+is(session_error($session, $wait), '55000', 'and in a session that holds a lock');
 session_query($session, q(SELECT gatepost.advisory_unlock('of the session')));
-is((session_query($session, "SET lock_timeout = '20 ms'; $wait"))[1], '55P03', 'lock_timeout ends a wait');
+session_query($session, "SET lock_timeout = '20 ms'");
+is(session_error($session, $wait), '55P03', 'lock_timeout ends a wait');
 session_query($session, 'RESET lock_timeout');
 for my $bad (q('-1 s'), q('1 month'), q('25 hours'), 'NULL')
 {
-	my (undef, $sqlstate) = session_query($session, "SELECT gatepost.lease_acquire('busy', '1 h', $bad)");
-	like($sqlstate, qr/^(22023|22004)$/, "wait $bad is refused");
+	like(session_error($session, "SELECT gatepost.lease_acquire('busy', '1 h', $bad)"), qr/^(22023|22004)$/, "wait $bad is refused");
 }
 
 # The procedure keeps no snapshot.
@@ -147,8 +146,9 @@ is(query($node, "SELECT backend_xmin IS NULL AND backend_xid IS NULL FROM pg_sta
 	't', 'a procedure that waits holds no snapshot');
 give_back('busy');
 like(scalar(sent_result($caller)), qr/^\d+$/, 'and is served');
-is((session_query($session, q(BEGIN; CALL gatepost.lease_acquire_wait('busy', '1 h', '1 h'))))[1],
-	'2D000', 'it is refused inside a transaction block');
+session_query($session, 'BEGIN');
+is(session_error($session, q(CALL gatepost.lease_acquire_wait('busy', '1 h', '1 h'))), '2D000',
+	'it is refused inside a transaction block');
 
 $_->quit for $session, $caller, $holder, map { $_->{session} } $behind_use, $behind_rung, $lapse;
 is(our_locks($node), 0, 'nothing is left locked');
