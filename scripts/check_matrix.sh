@@ -62,6 +62,12 @@ tar -C "$HERE" --exclude=./build --exclude=./.git --exclude='*.o' --exclude='*.s
 (cd "$fresh" && find . -type f -exec sh -c '
   for file; do ! cmp -s "$file" "$0/$file" || touch -r "$0/$file" "$file"; done' "$project" {} +)
 [ ! -d "$project/build" ] || mv "$project/build" "$fresh/"
+# What came from npm is the same everywhere, and the way to its registry may be known here only.
+if [ -e "$HERE/build/orm/installed" ]; then
+  mkdir -p "$fresh/build"
+  rm -rf "$fresh/build/orm"
+  cp -R "$HERE/build/orm" "$fresh/build/"
+fi
 rm -rf "$project"
 mv "$fresh" "$project"
 

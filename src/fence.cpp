@@ -134,8 +134,8 @@ bool use_at_once(const Slots &slots, const UseRequest &request, uint64 key, Look
     return false;
   if (mutant("short_use_looks_once"))
     return true;
-  *found = look(slots, request.name, 0);
-  if (!found->in_flight && is_good(*found, request))
+  // Another row may have taken the place, but none with this token.
+  if (look_again(slots, found) && is_good(*found, request))
     return true;
   holder_drop(key, tag_mode());
   return false;
