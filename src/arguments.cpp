@@ -108,9 +108,9 @@ int64 wait_argument(FunctionCallInfo fcinfo, int index) {
   constexpr int64 longest = USECS_PER_DAY;
   const int64 wait = duration_argument(fcinfo, index, "wait");
   if (wait > longest)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("wait is %lld s, at most %lld are allowed", static_cast<long long>(wait / USECS_PER_SEC),
-                           static_cast<long long>(longest / USECS_PER_SEC))));
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+             errmsg("wait must not be longer than %lld hours", static_cast<long long>(longest / USECS_PER_HOUR))));
   return wait;
 }
 

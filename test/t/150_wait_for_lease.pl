@@ -8,13 +8,13 @@ use lib "$FindBin::RealBin/../perl";
 use Gatepost;
 use Test::More;
 
-my $node = new_server('waiting');
+# A wait that nobody wakes ends as an error instead of by a timer of the server's.
+my $node = new_server('waiting', conf => "statement_timeout = '20s'");
 
 # A session that waits for the name; comes back when it stands in the queue.
 sub waiter
 {
 	my ($name, $wait) = @_;
-	my $before = query($node, 'SELECT count(*) FROM gatepost.waiters');
 	my $session = session($node);
 	my $pid = session_query($session, 'SELECT pg_backend_pid()');
 	send_query($session, "SELECT gatepost.lease_acquire('$name', '1 h', '$wait')");
@@ -87,6 +87,18 @@ session_query($holder, q(BEGIN; SELECT gatepost.advisory_xact_lock('locked')));
 my $behind_rung = waiter('locked', '1 h');
 session_query($holder, 'ROLLBACK');
 isnt(served($behind_rung), '', 'the end of a lock wakes the first');
+
+# Not before the locks of the transaction are gone, however many there are.
+for (1 .. 5)
+{
+	session_query($holder, q(BEGIN; SELECT gatepost.advisory_xact_lock('many')));
+	session_query($holder, 'SELECT count(pg_advisory_xact_lock(n)) FROM generate_series(1, 3000) AS n');
+	my $waiter = waiter('many', '1 h');
+	session_query($holder, 'COMMIT');
+	isnt(served($waiter), '', 'the locks are gone when the first looks');
+	give_back('many');
+	$waiter->{session}->quit;
+}
 
 # A lease that lapses; a wait that is over.
 acquire($node, 'lapses', '300 ms');
