@@ -12,6 +12,7 @@
 #include "testpoint.hpp"
 #include "token.hpp"
 #include "uses.hpp"
+#include "waiters.hpp"
 
 namespace gatepost {
 namespace {
@@ -171,6 +172,7 @@ void use_lease(LeaseName name, int64 token, bool live) {
       if (token_in_use(name.bytes()) != token)
         note_use(name, token);
       note_holder_tag();
+      note_touched(key);
       return;
     case Outcome::refused:
       refuse(request, found);
