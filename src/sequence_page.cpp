@@ -50,23 +50,35 @@ void log_ahead(Relation sequence) {
   UnlockReleaseBuffer(buffer);
 }
 
-// What this backend knows of the log on disk. A sequence that somebody sets back makes it worthless.
+// What this backend knows of the log on disk. A sequence that somebody sets back makes it worthless, and so does a
+// checkpoint: it writes the page without what was logged ahead, and recovery begins behind that record.
 struct Coverage {
   int64 flushed; // covered by what is flushed
+  XLogRecPtr flushed_lsn;
   int64 pending; // covered when pending_lsn is flushed
   XLogRecPtr pending_lsn;
   int64 last_token;
   uint64 epoch;
 } known;
 
+void note_flushed(int64 covered, XLogRecPtr lsn) {
+  if (covered < known.flushed)
+    return;
+  known.flushed = covered;
+  known.flushed_lsn = lsn;
+}
+
+// After the draw: a checkpoint that begins later writes a page that has the token.
 void note(const SequencePage &page) {
   const XLogRecPtr flushed = GetFlushRecPtr(nullptr);
-  if (page.lsn <= flushed) {
-    known.flushed = Max(known.flushed, page.covered);
-    return;
+  if (known.pending_lsn <= flushed && known.pending > 0) {
+    note_flushed(known.pending, known.pending_lsn);
+    known.pending = 0;
   }
-  if (known.pending_lsn <= flushed)
-    known.flushed = Max(known.flushed, known.pending);
+  if (known.flushed_lsn <= GetRedoRecPtr() && !mutant("checkpoints_forgotten"))
+    known.flushed = 0;
+  if (page.lsn <= flushed)
+    return note_flushed(page.covered, page.lsn);
   known.pending = page.covered;
   known.pending_lsn = page.lsn;
 }
