@@ -10,6 +10,18 @@ CREATE FUNCTION gatepost.lease_acquire(
 COMMENT ON FUNCTION gatepost.lease_acquire(pg_catalog.text, pg_catalog.interval, pg_catalog.interval, pg_catalog.text, pg_catalog.jsonb, pg_catalog.uuid) IS
     'Takes the lease of a name for ttl; returns its fencing token, or NULL when the name is busy';
 
+CREATE PROCEDURE gatepost.lease_acquire_wait(
+    name pg_catalog.text,
+    ttl pg_catalog.interval,
+    wait pg_catalog.interval,
+    owner pg_catalog.text DEFAULT NULL,
+    metadata pg_catalog.jsonb DEFAULT NULL,
+    request_id pg_catalog.uuid DEFAULT NULL,
+    INOUT token pg_catalog.int8 DEFAULT NULL
+) LANGUAGE c AS 'MODULE_PATHNAME', 'gatepost_lease_acquire_wait';
+COMMENT ON PROCEDURE gatepost.lease_acquire_wait(pg_catalog.text, pg_catalog.interval, pg_catalog.interval, pg_catalog.text, pg_catalog.jsonb, pg_catalog.uuid, pg_catalog.int8) IS
+    'lease_acquire that keeps no snapshot while it waits: commits first';
+
 CREATE FUNCTION gatepost.lease_renew(
     name pg_catalog.text,
     token pg_catalog.int8,

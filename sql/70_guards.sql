@@ -59,6 +59,6 @@ ALTER EVENT TRIGGER gatepost_refuse_in_constraints ENABLE ALWAYS;
 COMMENT ON EVENT TRIGGER gatepost_refuse_in_constraints IS 'Refuses functions of gatepost in check constraints';
 
 -- Default privileges of the installing role may have opened more than functions.
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA gatepost FROM PUBLIC;
+REVOKE ALL ON ALL ROUTINES IN SCHEMA gatepost FROM PUBLIC;
 REVOKE ALL ON ALL TABLES IN SCHEMA gatepost FROM PUBLIC;
 REVOKE ALL ON ALL SEQUENCES IN SCHEMA gatepost FROM PUBLIC;

@@ -9,6 +9,7 @@
 #include "mutant.hpp"
 #include "slots.hpp"
 #include "testpoint.hpp"
+#include "waiting.hpp"
 
 namespace gatepost {
 namespace {
@@ -83,57 +84,9 @@ void wait_for_writer(void *argument) {
   XactLockTableWait(*static_cast<TransactionId *>(argument), nullptr, nullptr, XLTW_None);
 }
 
-// Sleeps until the latch is set or the time is over.
-void doze(int64 microseconds) {
-  (void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, Max(microseconds / 1000, 1),
-                  PG_WAIT_EXTENSION);
-  ResetLatch(MyLatch);
-  CHECK_FOR_INTERRUPTS();
-}
-
-// The deadlock detector does not see a wait for a lease, so nobody may wait for one who has what others wait for.
-void require_free_hands(LeaseName name) {
-  if ((!changed_in_transaction() && !mark_kept_in_transaction() && !holds_transaction_rungs() &&
-       !holds_session_rungs()) ||
-      mutant("full_hands_wait"))
-    return;
-  ereport(ERROR,
-          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-           errmsg("cannot wait for the live lease \"%s\" while holding leases or locks of gatepost", printable(name)),
-           errdetail("Such a wait is invisible to the deadlock detector."),
-           errhint("Try without waiting, or wait before taking anything else.")));
-}
-
-void refuse_old_snapshot() {
-  if (IsolationUsesXactSnapshot() && !mutant("old_snapshots_wait"))
-    ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
-                    errmsg("cannot wait for a lock in a transaction of isolation level %s",
-                           XactIsoLevel == XACT_SERIALIZABLE ? "SERIALIZABLE" : "REPEATABLE READ"),
-                    errdetail("Its snapshot is older than what the last holder has committed."),
-                    errhint("Wait in a READ COMMITTED transaction.")));
-}
-
-// Until when a request may wait, on the monotonic clock.
-struct Patience {
-  bool limited;
-  int64 deadline;
-  int64 started;
-  int64 left() const { return limited ? Max(deadline - monotonic_us(), 0) : -1; }
-};
-
-// The server's lock_timeout counts waits in the lock manager; for a wait outside it, it is counted here.
-int64 obey_lock_timeout(const Patience &patience, int64 nap) {
-  if (LockTimeout == 0 || mutant("lock_timeout_ignored"))
-    return nap;
-  const int64 left = patience.started + LockTimeout * int64{1000} - monotonic_us();
-  if (left <= 0)
-    ereport(ERROR, (errcode(ERRCODE_LOCK_NOT_AVAILABLE), errmsg("canceling statement due to lock timeout")));
-  return Min(nap, left);
-}
-
-// Waits for what is in the way. Result: false when the time is over; *has_tag when the tag was what it waited for.
+// Waits for what is in the way, but for a lease. Result: false when the time is over; *has_tag when the tag was what it
+// waited for.
 bool wait_for(const RungRequest &request, uint64 key, Attempt found, const Patience &patience, bool *has_tag) {
-  constexpr int64 poll_us = 100 * 1000;
   const int64 left = patience.left();
   if (left == 0)
     return false;
@@ -142,16 +95,36 @@ bool wait_for(const RungRequest &request, uint64 key, Attempt found, const Patie
     *has_tag = wait_within(left, wait_for_tag, &wait);
     return *has_tag;
   }
-  if (found.obstacle == Obstacle::flight && TransactionIdIsValid(found.writer))
+  if (TransactionIdIsValid(found.writer))
     return wait_within(left, wait_for_writer, &found.writer);
-  // A row lock, whose owner is not known, or a live lease.
-  int64 nap = poll_us;
-  if (found.obstacle == Obstacle::lease) {
-    require_free_hands(request.name);
-    nap = Min(nap, found.remaining_us);
+  constexpr int64 row_lock_us = 100 * 1000;
+  doze(row_lock_us, patience);
+  return true;
+}
+
+// The place in the queue of those who wait for leases, where the rung has one.
+struct Place {
+  bool taken;
+  Waiter waiter;
+
+  void leave(bool granted) {
+    if (taken)
+      leave_queue(waiter, granted);
+    taken = false;
   }
-  nap = obey_lock_timeout(patience, nap);
-  doze(left < 0 ? nap : Min(nap, left));
+};
+
+// Waits for a live lease. The first time round it joins the queue and looks again: the lease may have ended meanwhile.
+bool wait_for_lease(const RungRequest &request, uint64 key, Attempt found, const Patience &patience, Place *place) {
+  require_free_hands(request.name);
+  if (!place->taken) {
+    join_queue(key, &place->waiter);
+    place->taken = true;
+    return true;
+  }
+  if (patience.left() == 0)
+    return false;
+  sleep_for_wake(place->waiter, found.remaining_us, patience);
   return true;
 }
 
@@ -161,11 +134,13 @@ bool take_rung(const RungRequest &request) {
   const uint64 key = key_of(request.name);
   if (!XactReadOnly)
     ensure_identity();
-  const int64 started = monotonic_us();
-  const Patience patience{request.patience_us >= 0, started + Max(request.patience_us, 0), started};
+  const Patience patience = patience_of(request.patience_us);
   reserve_rung(key, request.name, request.shared, request.scope);
+  Place place{};
   bool has_tag = false;
   for (;;) {
+    if (place.taken)
+      clear_wake();
     const Attempt found = attempt(request, key, has_tag);
     if (found.obstacle == Obstacle::none)
       break;
@@ -174,17 +149,27 @@ bool take_rung(const RungRequest &request) {
     has_tag = false;
     if (request.patience_us != 0)
       refuse_old_snapshot();
-    if (request.patience_us == 0 || !wait_for(request, key, found, patience, &has_tag)) {
+    bool goes_on = request.patience_us != 0;
+    if (goes_on && found.obstacle == Obstacle::lease) {
+      goes_on = wait_for_lease(request, key, found, patience, &place);
+    } else if (goes_on) {
+      place.leave(false);
+      goes_on = wait_for(request, key, found, patience, &has_tag);
+    }
+    if (!goes_on) {
+      place.leave(false);
       unreserve_rung(key, request.shared, request.scope);
       return false;
     }
   }
+  place.leave(true);
   // Until here the lock was the transaction's, so that no error leaves a session's behind.
   CHECK_FOR_INTERRUPTS();
   if (request.scope == RungScope::session)
     holder_keep_for_session(key, mode_of(request.shared));
   note_rung(key, request.shared, request.scope);
   note_holder_tag();
+  note_touched(key);
   return true;
 }
 
@@ -192,6 +177,7 @@ void unlock_rung(LeaseName name, bool shared) {
   const uint64 key = key_of(name);
   reserve_rung(key, name, shared, RungScope::transaction);
   if (forget_session_rung(key, shared) && holder_give_back(key, mode_of(shared))) {
+    note_touched(key);
     if (!mutant("unlocked_at_once")) {
       note_kept_rung();
       if (!mutant("kept_tag_prepared"))

@@ -104,6 +104,16 @@ int64 duration_argument(FunctionCallInfo fcinfo, int index, const char *argument
   return duration;
 }
 
+int64 wait_argument(FunctionCallInfo fcinfo, int index) {
+  constexpr int64 longest = USECS_PER_DAY;
+  const int64 wait = duration_argument(fcinfo, index, "wait");
+  if (wait > longest)
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+             errmsg("wait must not be longer than %lld hours", static_cast<long long>(longest / USECS_PER_HOUR))));
+  return wait;
+}
+
 int64 token_argument(FunctionCallInfo fcinfo, int index, const char *argument) {
   return token_up_to(max_token, fcinfo, index, argument);
 }

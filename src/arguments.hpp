@@ -30,6 +30,9 @@ int64 ttl_argument(FunctionCallInfo fcinfo, int index);
 // A length of time in microseconds, 0 or more; days are 24 hours, months are refused.
 int64 duration_argument(FunctionCallInfo fcinfo, int index, const char *argument);
 
+// How long to wait, in microseconds: 0 to a day.
+int64 wait_argument(FunctionCallInfo fcinfo, int index);
+
 // 1 to 2^53 - 1.
 int64 token_argument(FunctionCallInfo fcinfo, int index, const char *argument);
 

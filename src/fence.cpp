@@ -12,6 +12,7 @@
 #include "testpoint.hpp"
 #include "token.hpp"
 #include "uses.hpp"
+#include "waiters.hpp"
 
 namespace gatepost {
 namespace {
@@ -133,8 +134,8 @@ bool use_at_once(const Slots &slots, const UseRequest &request, uint64 key, Look
     return false;
   if (mutant("short_use_looks_once"))
     return true;
-  *found = look(slots, request.name, 0);
-  if (!found->in_flight && is_good(*found, request))
+  // Another row may have taken the place, but none with this token.
+  if (look_again(slots, found) && is_good(*found, request))
     return true;
   holder_drop(key, tag_mode());
   return false;
@@ -171,6 +172,7 @@ void use_lease(LeaseName name, int64 token, bool live) {
       if (token_in_use(name.bytes()) != token)
         note_use(name, token);
       note_holder_tag();
+      note_touched(key);
       return;
     case Outcome::refused:
       refuse(request, found);

@@ -133,17 +133,34 @@ const char *plain_name(const char *text) {
 }
 
 Template parse_template(const char *text, Relation rel) {
-  Template parsed{0, static_cast<TemplatePart *>(palloc(sizeof(TemplatePart) * (strlen(text) + 1)))};
+  Template parsed{0, static_cast<TemplatePart *>(palloc(sizeof(TemplatePart) * (strlen(text) + 1))), true};
   Piece piece;
   for (const char *rest = text; next_piece(text, &rest, &piece);) {
-    TemplatePart part{piece.text, piece.size, 0, InvalidOid};
+    TemplatePart part{piece.text, piece.size, 0, InvalidOid, Datum{0}};
     if (piece.column) {
       part.column = column_for(rel, pnstrdup(piece.text, piece.size));
       part.type = getBaseType(TupleDescAttr(RelationGetDescr(rel), part.column - 1)->atttypid);
+      parsed.by_value = parsed.by_value && TupleDescAttr(RelationGetDescr(rel), part.column - 1)->attbyval;
     }
     parsed.parts[parsed.count++] = part;
   }
   return parsed;
+}
+
+bool names_the_same(Template *parsed, Relation rel, HeapTuple row) {
+  if (!parsed->by_value)
+    return false;
+  bool same = true;
+  for (int i = 0; i < parsed->count; i++) {
+    TemplatePart &part = parsed->parts[i];
+    if (part.column == 0)
+      continue;
+    bool isnull;
+    const Datum value = heap_getattr(row, part.column, RelationGetDescr(rel), &isnull);
+    same = same && !isnull && value == part.last;
+    part.last = value;
+  }
+  return same;
 }
 
 std::string_view name_of_row(const Template &parsed, Relation rel, HeapTuple row) {

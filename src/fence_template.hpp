@@ -18,12 +18,18 @@ struct TemplatePart {
   int size;
   AttrNumber column; // 0: literal
   Oid type;
+  Datum last; // value of the row before, while the template is of values that fit into a Datum
 };
 
 struct Template {
   int count;
   TemplatePart *parts;
+  bool by_value; // every column
 };
+
+// Whether the row names the same lease as the one before, as far as can be told without making its name. Keeps its
+// values for the next one.
+bool names_the_same(Template *parsed, Relation rel, HeapTuple row);
 
 // Resolves the columns. Errors: 22023 for braces that do not pair, 42703 unknown column, 42804 for a type whose text
 // depends on settings or whose equal values have several texts, or a generated column.

@@ -120,9 +120,12 @@ void require_use(const TriggerData *call, std::string_view name) {
 }
 
 void require_use_of_row(Fence *fence, const TriggerData *call, HeapTuple row) {
-  const std::string_view name = name_of_row(fence->parsed, call->tg_relation, row);
   // Most statements are about one name.
-  if (fence->version == uses_version() && name == std::string_view(fence->name, fence->name_size))
+  const bool known = fence->version == uses_version();
+  if (names_the_same(&fence->parsed, call->tg_relation, row) && known)
+    return;
+  const std::string_view name = name_of_row(fence->parsed, call->tg_relation, row);
+  if (known && name == std::string_view(fence->name, fence->name_size))
     return;
   require_use(call, name);
   fence->version = uses_version();

@@ -18,6 +18,8 @@
 #include "testpoint.hpp"
 #include "token.hpp"
 #include "uses.hpp"
+#include "waiters.hpp"
+#include "waiting.hpp"
 
 namespace gatepost {
 namespace {
@@ -106,9 +108,21 @@ int64 draw_above(Oid sequence, HeapTuple row) {
   return draw_token(sequence);
 }
 
+// A name that has just become free is the first waiter's: he has been woken and needs a moment. Others hold back for
+// that long, unless nobody waits.
+bool is_called_elsewhere(HeapTuple row, const Moment &moment, uint64 key, const Waiter *waiter) {
+  constexpr int64 call_us = 10 * 1000;
+  if (row == nullptr || mutant("tries_overtake"))
+    return false;
+  const SlotData &data = *slot_data(row);
+  if (data.boot != moment.boot || moment.now - data.deadline >= call_us || moment.now < data.deadline)
+    return false;
+  return waiter != nullptr ? !is_first(*waiter) : others_wait(key);
+}
+
 // The look and the grant under the mutex. Result: the token, 0 when busy.
 int64 grant(const Slots &slots, Relation history, Oid sequence, const AcquireRequest &request, const Look &first,
-            uint64 key, bool *written) {
+            uint64 key, const Waiter *waiter, bool *written) {
   const Look found = mutant("first_look_believed") ? first : look(slots, request.name, lock_slot);
   switch (judge(request, found, this_moment())) {
   case Verdict::busy:
@@ -121,6 +135,8 @@ int64 grant(const Slots &slots, Relation history, Oid sequence, const AcquireReq
   case Verdict::free:
     break;
   }
+  if (is_called_elsewhere(found.row, this_moment(), key, waiter))
+    return 0;
   at(Point::acquire_mutexed);
   // A tag held elsewhere is a use or a rung: the name is not free, whatever its row says.
   const bool tagged = holder_try(key);
@@ -196,6 +212,8 @@ template <class Change> bool change_held(LeaseName name, int64 token, Point poin
   }
   mutex_unlock(LockClass::mutex, key);
   changed ? close_slots_written(&slots) : close_slots(&slots);
+  if (changed)
+    note_touched(key);
   return changed;
 }
 
@@ -215,10 +233,19 @@ void log_break(LeaseName name, int64 token, const char *reason) {
 
 } // namespace
 
-int64 acquire_lease(const AcquireRequest &request) {
-  ensure_identity();
-  refuse_own_session_rung(request.name);
+namespace {
 
+// What one try came to.
+struct Try {
+  int64 token;        // 0: busy
+  int64 remaining_us; // until the holder's deadline as far as the look can tell; -1: unknown
+};
+
+Try busy(const Look &found) {
+  return {0, found.row == nullptr || found.in_flight ? -1 : remaining_us(*slot_data(found.row), this_moment())};
+}
+
+Try try_lease(const AcquireRequest &request, uint64 key, const Waiter *waiter) {
   // Most who ask are refused: that look takes no lock that anyone waits for, and its "busy" is good without the mutex.
   Slots slots;
   open_slots(&slots, AccessShareLock, false, short_patience_us);
@@ -226,33 +253,83 @@ int64 acquire_lease(const AcquireRequest &request) {
   const Verdict verdict = judge(request, first, this_moment());
   close_slots(&slots);
   if (verdict == Verdict::busy && !mutant("refused_tries_write"))
-    return 0;
+    return busy(first);
   if (verdict == Verdict::same && (!standby_asked() || mutant("retries_unwritten")))
-    return slot_data(first.row)->token;
+    return {slot_data(first.row)->token, -1};
   at(Point::acquire_looked);
 
   const bool toast = request.metadata != nullptr || stored_long(first.row);
   open_slots(&slots, RowExclusiveLock, toast, short_patience_us);
   const Oid sequence = lock_sequence();
   const Relation history = open_history();
-  const uint64 key = key_of(request.name);
   bool written = false;
   mutex_lock(LockClass::mutex, key);
-  const int64 token = grant(slots, history, sequence, request, first, key, &written);
+  const int64 token = grant(slots, history, sequence, request, first, key, waiter, &written);
   mutex_unlock(LockClass::mutex, key);
   if (!written) {
     close_history(history);
     unlock_sequence(sequence);
     close_slots(&slots);
-    return token;
+    return {token, -1};
   }
   close_history_written(history, token);
   close_slots_written(&slots);
+  note_touched(key);
   note_durable_change();
   end_use(request.name);
   flush_tokens(sequence, token);
   unlock_sequence(sequence);
-  return token;
+  return {token, -1};
+}
+
+// A name that is free but not to be had yet: the first waiter's for a moment, or a use's or rung's.
+constexpr int64 moment_us = 10 * 1000;
+
+int64 wait_for_lease(const AcquireRequest &request, uint64 key, void (*before_look)(), void (*after_look)()) {
+  const Patience patience = patience_of(request.wait);
+  Waiter waiter;
+  join_queue(key, &waiter);
+  Try result;
+  for (;;) {
+    clear_wake();
+    before_look();
+    result = try_lease(request, key, &waiter);
+    after_look();
+    if (result.token != 0 || patience.left() == 0)
+      break;
+    sleep_for_wake(waiter, result.remaining_us == 0 ? moment_us : result.remaining_us, patience);
+  }
+  leave_queue(waiter, result.token != 0);
+  return result.token;
+}
+
+void do_nothing() {}
+
+void take_snapshot() { PushActiveSnapshot(GetTransactionSnapshot()); }
+
+void drop_snapshot() {
+  PopActiveSnapshot();
+  InvalidateCatalogSnapshotConditionally();
+}
+
+} // namespace
+
+int64 acquire_lease(const AcquireRequest &request) {
+  ensure_identity();
+  refuse_own_session_rung(request.name);
+  const uint64 key = key_of(request.name);
+  const Try first = try_lease(request, key, nullptr);
+  if (first.token != 0 || request.wait == 0)
+    return first.token;
+  refuse_old_snapshot();
+  require_free_hands(request.name);
+  return wait_for_lease(request, key, do_nothing, do_nothing);
+}
+
+int64 acquire_lease_between_transactions(const AcquireRequest &request) {
+  ensure_identity();
+  refuse_own_session_rung(request.name);
+  return wait_for_lease(request, key_of(request.name), take_snapshot, drop_snapshot);
 }
 
 bool renew_lease(LeaseName name, int64 token, int64 ttl) {
@@ -354,6 +431,7 @@ int64 break_lease(LeaseName name, int64 token, const char *reason) {
   }
   close_history_written(history, result);
   close_slots_written(&slots);
+  note_touched(key);
   note_durable_change();
   end_use(name);
   flush_tokens(sequence, result);

@@ -12,10 +12,15 @@ struct AcquireRequest {
   text *owner;
   Jsonb *metadata;
   pg_uuid_t request_id; // all zero: none
+  int64 wait;           // microseconds; 0: do not wait
 };
 
-// The token, or 0 when the name is busy.
+// The token, or 0 when the name is busy, with wait when it was so all the time. Waiting is refused in a transaction
+// that holds anything of gatepost (55000), and inside REPEATABLE READ and above (25001).
 int64 acquire_lease(const AcquireRequest &request);
+
+// The same outside a transaction of the caller's: no snapshot is kept while it waits. In a procedure that may commit.
+int64 acquire_lease_between_transactions(const AcquireRequest &request);
 
 // ttl 0: as long as last time. False: no longer (or never) the holder's.
 bool renew_lease(LeaseName name, int64 token, int64 ttl);

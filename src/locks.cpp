@@ -13,16 +13,16 @@ constexpr int mutex_bound_ms = 1000;
 constexpr int mutex_bound_ms = 5000;
 #endif
 
+void explain_mutex(void *) { errcontext("while waiting for the mutex of a lease name"); }
+
+} // namespace
+
 LOCKTAG tag_of(LockClass lock_class, uint64 key) {
   LOCKTAG tag;
   SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, static_cast<uint32>(key >> 32), static_cast<uint32>(key),
                        static_cast<uint16>(lock_class));
   return tag;
 }
-
-void explain_mutex(void *) { errcontext("while waiting for the mutex of a lease name"); }
-
-} // namespace
 
 void mutex_lock(LockClass lock_class, uint64 key) {
   const LOCKTAG tag = tag_of(lock_class, key);
@@ -200,6 +200,22 @@ bool holder_try(uint64 key) {
 void holder_release(uint64 key) {
   const LOCKTAG tag = tag_of(LockClass::holder, key);
   LockRelease(&tag, ExclusiveLock, false);
+}
+
+void waiters_tag_take(uint64 key) {
+  const LOCKTAG tag = tag_of(LockClass::waiters, key);
+  const ResourceOwner owner = CurrentResourceOwner;
+  CurrentResourceOwner = CurTransactionResourceOwner;
+  LockAcquire(&tag, ShareLock, false, true);
+  CurrentResourceOwner = owner;
+}
+
+void waiters_tag_drop(uint64 key) {
+  const LOCKTAG tag = tag_of(LockClass::waiters, key);
+  const ResourceOwner owner = CurrentResourceOwner;
+  CurrentResourceOwner = CurTransactionResourceOwner;
+  LockRelease(&tag, ShareLock, false);
+  CurrentResourceOwner = owner;
 }
 
 bool relation_lock_within(Oid relation, LOCKMODE mode, int64 patience_us) {

@@ -17,6 +17,8 @@ enum class LockClass : uint16 {
   refusals,      // of counters and history of refusals, key 0
 };
 
+LOCKTAG tag_of(LockClass lock_class, uint64 key);
+
 // Takes a mutex; raises 55P03 when another session keeps it longer than any call does (a stopped backend).
 void mutex_lock(LockClass lock_class, uint64 key);
 void mutex_unlock(LockClass lock_class, uint64 key);
@@ -70,6 +72,10 @@ bool wait_within(int64 limit_us, void (*wait)(void *), void *argument);
 // The holder tag of a name, exclusive, without waiting. Result: false when another session has it in any mode.
 bool holder_try(uint64 key);
 void holder_release(uint64 key);
+
+// The waiters tag of a name, shared, until it is dropped or the (sub)transaction ends. Never waits.
+void waiters_tag_take(uint64 key);
+void waiters_tag_drop(uint64 key);
 
 // A relation lock that does not queue: tried again and again until patience_us have passed. Result: whether it is had.
 // Queued behind a waiting DDL command, a call about one name would stall for work on another.

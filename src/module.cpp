@@ -9,6 +9,7 @@
 #include "rungs.hpp"
 #include "testpoint.hpp"
 #include "uses.hpp"
+#include "waiters.hpp"
 
 extern "C" {
 PG_MODULE_MAGIC;
@@ -28,4 +29,5 @@ void _PG_init(void) {
   register_relation_callbacks();
   register_rung_callbacks();
   register_use_callbacks();
+  register_waking();
 }

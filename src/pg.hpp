@@ -25,6 +25,7 @@ extern "C" {
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/transam.h"
+#include "access/twophase.h"
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "access/xloginsert.h"
@@ -72,6 +73,7 @@ extern "C" {
 #include "storage/lock.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
+#include "storage/sinvaladt.h"
 #include "storage/sinval.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
@@ -186,6 +188,15 @@ inline bool owns_relation(Oid relation, Oid role) {
   return object_ownercheck(RelationRelationId, relation, role);
 #else
   return pg_class_ownercheck(relation, role);
+#endif
+}
+
+// The process of a virtual transaction, nullptr when it is gone. 17 numbers processes in one way (commit 024c521117).
+inline PGPROC *process_of(VirtualTransactionId id) {
+#if PG_VERSION_NUM >= 170000
+  return ProcNumberGetProc(id.procNumber);
+#else
+  return BackendIdGetProc(id.backendId);
 #endif
 }
 

@@ -19,16 +19,16 @@ const FenceTrigger *own_protection(Oid relation) { return protection_of(fence_tr
 
 // What a relation lacks of the triggers that it needs.
 struct Lack {
-  const FenceTrigger *doubled; // was protected alike when it was attached, so it has a row trigger beside the clone
+  const FenceTrigger *superfluous; // a row trigger beside a clone like it, or with nothing open above any more
   const FenceTrigger *weak_statement;
   const FenceTrigger *weak_rows;
   bool no_statement;
   bool no_rows;
 
-  bool any() const { return doubled || weak_statement || weak_rows || no_statement || no_rows; }
+  bool any() const { return superfluous || weak_statement || weak_rows || no_statement || no_rows; }
 };
 
-const FenceTrigger *doubled_row_trigger(List *triggers, const FenceTrigger &like) {
+const FenceTrigger *superfluous_row_trigger(List *triggers, const FenceTrigger &like, bool wanted) {
   const FenceTrigger *own = nullptr;
   bool cloned = false;
   ListCell *cell;
@@ -39,7 +39,7 @@ const FenceTrigger *doubled_row_trigger(List *triggers, const FenceTrigger &like
     cloned = cloned || trigger->cloned;
     own = trigger->cloned ? own : trigger;
   }
-  return cloned ? own : nullptr;
+  return cloned || !wanted ? own : nullptr;
 }
 
 // What ALTER TABLE .. ENABLE TRIGGER ALL leaves behind, at the end of a dump without triggers for one. A trigger that
@@ -53,11 +53,11 @@ Lack lack_of(Oid relation, const FenceTrigger &like) {
   const FenceTrigger *statement = statement_trigger_of(triggers);
   if (statement != nullptr && !same_arguments(*statement, like))
     refuse_other_protection(relation);
-  const FenceTrigger *doubled = doubled_row_trigger(triggers, like);
+  const bool wants_rows = needs_row_trigger(relation, like) && !mutant("leaves_unguarded");
+  const FenceTrigger *superfluous = superfluous_row_trigger(triggers, like, wants_rows);
   const FenceTrigger *rows = row_trigger_like(
-      doubled != nullptr ? list_delete_ptr(triggers, const_cast<FenceTrigger *>(doubled)) : triggers, like);
-  const bool wants_rows = needs_row_trigger(relation, like.arguments.mode) && !mutant("leaves_unguarded");
-  return {doubled, if_weak(statement), if_weak(rows), statement == nullptr, rows == nullptr && wants_rows};
+      superfluous != nullptr ? list_delete_ptr(triggers, const_cast<FenceTrigger *>(superfluous)) : triggers, like);
+  return {superfluous, if_weak(statement), if_weak(rows), statement == nullptr, rows == nullptr && wants_rows};
 }
 
 // As with the triggers that the server clones: whoever links a table links the partitions below it, whose ever they
@@ -94,8 +94,8 @@ void complete(Oid root, Oid relation, const FenceTrigger &like) {
   if (!lack_of(relation, like).any() || !lock_completable(root, relation))
     return;
   const Lack lack = lack_of(relation, like);
-  if (lack.doubled != nullptr)
-    drop_fence_trigger(*lack.doubled);
+  if (lack.superfluous != nullptr)
+    drop_fence_trigger(*lack.superfluous);
   if (lack.no_statement)
     make_fence_trigger(relation, like, false);
   if (lack.weak_statement != nullptr)
@@ -129,20 +129,13 @@ void strip_tree(Oid root, const FenceTrigger &like) {
 
 // The nearest relation above with the same protection, InvalidOid when none.
 Oid protected_parent(Oid relation, const FenceTrigger &like) {
-  Relation inherits = table_open(InheritsRelationId, AccessShareLock);
-  ScanKeyData key;
-  ScanKeyInit(&key, Anum_pg_inherits_inhrelid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relation));
-  SysScanDesc scan = systable_beginscan(inherits, InheritsRelidSeqnoIndexId, true, nullptr, 1, &key);
-  Oid found = InvalidOid;
-  while (HeapTuple tuple = systable_getnext(scan)) {
-    const Oid parent = reinterpret_cast<Form_pg_inherits>(GETSTRUCT(tuple))->inhparent;
-    const FenceTrigger *protection = own_protection(parent);
+  ListCell *cell;
+  foreach (cell, parents_of(relation)) {
+    const FenceTrigger *protection = own_protection(lfirst_oid(cell));
     if (protection != nullptr && same_arguments(*protection, like))
-      found = parent;
+      return lfirst_oid(cell);
   }
-  systable_endscan(scan);
-  table_close(inherits, AccessShareLock);
-  return found;
+  return InvalidOid;
 }
 
 void require_owner(Oid relation) {

@@ -92,7 +92,18 @@ List *protected_relations() {
   return relations;
 }
 
-bool is_linked(Oid relation) { return has_superclass(relation) || find_inheritance_children(relation, NoLock) != NIL; }
+List *parents_of(Oid relation) {
+  List *parents = NIL;
+  Relation inherits = table_open(InheritsRelationId, AccessShareLock);
+  ScanKeyData key;
+  ScanKeyInit(&key, Anum_pg_inherits_inhrelid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relation));
+  SysScanDesc scan = systable_beginscan(inherits, InheritsRelidSeqnoIndexId, true, nullptr, 1, &key);
+  while (HeapTuple tuple = systable_getnext(scan))
+    parents = lappend_oid(parents, reinterpret_cast<Form_pg_inherits>(GETSTRUCT(tuple))->inhparent);
+  systable_endscan(scan);
+  table_close(inherits, AccessShareLock);
+  return parents;
+}
 
 const FenceTrigger *statement_trigger_of(List *triggers) {
   ListCell *cell;
@@ -119,7 +130,24 @@ const FenceTrigger *row_trigger_like(List *triggers, const FenceTrigger &like) {
   return nullptr;
 }
 
-bool needs_row_trigger(Oid relation, FenceMode mode) { return mode != FenceMode::by_lease || is_linked(relation); }
+namespace {
+
+// Whether a statement on a table somewhere above reaches the relation's rows past any statement trigger like this one.
+bool open_above(Oid relation, const FenceTrigger &like) {
+  ListCell *cell;
+  foreach (cell, parents_of(relation)) {
+    const FenceTrigger *above = statement_trigger_of(fence_triggers_of(lfirst_oid(cell)));
+    if (above == nullptr || !same_arguments(*above, like) || open_above(lfirst_oid(cell), like))
+      return true;
+  }
+  return false;
+}
+
+} // namespace
+
+bool needs_row_trigger(Oid relation, const FenceTrigger &like) {
+  return like.arguments.mode != FenceMode::by_lease || open_above(relation, like);
+}
 
 bool same_arguments(const FenceTrigger &a, const FenceTrigger &b) {
   if (a.arguments.mode != b.arguments.mode || a.count != b.count)

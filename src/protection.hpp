@@ -8,8 +8,8 @@ namespace gatepost {
 
 // The triggers of one protected relation. The statement trigger is on every relation of a tree of partitions or
 // children, since TRUNCATE and direct writes name any of them; it is also what marks a relation as protected. The row
-// trigger is where rows are looked at: always by template and by column; by lease where a row can come through another
-// table's statement, which fires no statement trigger here.
+// trigger is where rows are looked at: always by template and by column; by lease only where a row can come through the
+// statement of a table above that is not protected alike, which fires no statement trigger here.
 //
 // The server clones the row trigger of a partitioned table for its partitions, under the same name. So that name ends
 // in the table's oid: a table that is protected itself, partitioned or not, can be attached.
@@ -35,10 +35,10 @@ List *fence_triggers_of(Oid relation);
 // Every relation with a fence trigger of its own; a list of oids.
 List *protected_relations();
 
-// Whether rows can reach the relation through another one's statement, or the other way round.
-bool is_linked(Oid relation);
+// The relations right above, a list of oids.
+List *parents_of(Oid relation);
 
-bool needs_row_trigger(Oid relation, FenceMode mode);
+bool needs_row_trigger(Oid relation, const FenceTrigger &like);
 
 // Out of such a list; nullptr when there is none.
 const FenceTrigger *statement_trigger_of(List *triggers);

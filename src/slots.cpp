@@ -164,6 +164,19 @@ Look look(const Slots &slots, LeaseName name, int32 slot) {
   return found;
 }
 
+bool look_again(const Slots &slots, Look *found) {
+  SnapshotData dirty;
+  InitDirtySnapshot(dirty);
+  dirty.xmin = dirty.xmax = InvalidTransactionId;
+  TupleTableSlot *slot = table_slot_create(slots.heap, nullptr);
+  const bool settled = table_tuple_fetch_row_version(slots.heap, &found->row->t_self, &dirty, slot) &&
+                       !TransactionIdIsValid(dirty.xmin) && !TransactionIdIsValid(dirty.xmax);
+  if (settled)
+    found->row = ExecCopySlotHeapTuple(slot);
+  ExecDropSingleTupleTableSlot(slot);
+  return settled;
+}
+
 LeaseName slot_name_of(const Slots &slots, HeapTuple row) {
   bool isnull;
   return {DatumGetTextPP(heap_getattr(row, slot_name, RelationGetDescr(slots.heap), &isnull))};

@@ -24,6 +24,10 @@ Look look(const Slots &slots, LeaseName name, int32 slot);
 // Whether another session holds a lock on the row: it shows in no dirty snapshot, and writing would wait for it.
 bool locked_elsewhere(HeapTupleHeader header);
 
+// Looks once more at the version that a look has found, without the index. Result: false when it is no longer there,
+// settled: only a whole look can tell why.
+bool look_again(const Slots &slots, Look *found);
+
 // What a grant stores beside the fixed part.
 struct SlotText {
   LeaseName name;

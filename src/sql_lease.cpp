@@ -15,20 +15,45 @@ Datum token_or_null(FunctionCallInfo fcinfo, int64 token) {
   PG_RETURN_INT64(token);
 }
 
-} // namespace
-
-GATEPOST_FUNCTION(lease_acquire) {
-  require_changing("lease_acquire()");
+AcquireRequest acquire_request(FunctionCallInfo fcinfo) {
   AcquireRequest request;
   request.name = name_argument(fcinfo, 0);
   require_action(request.name, Action::hold);
   request.ttl = ttl_argument(fcinfo, 1);
-  if (duration_argument(fcinfo, 2, "wait") > 0)
-    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("wait must be 0: waiting is not supported")));
+  request.wait = wait_argument(fcinfo, 2);
   request.owner = owner_argument(fcinfo, 3);
   request.metadata = metadata_argument(fcinfo, 4);
   request.request_id = request_id_argument(fcinfo, 5);
-  return token_or_null(fcinfo, acquire_lease(request));
+  return request;
+}
+
+} // namespace
+
+GATEPOST_FUNCTION(lease_acquire) {
+  require_changing("lease_acquire()");
+  return token_or_null(fcinfo, acquire_lease(acquire_request(fcinfo)));
+}
+
+// Commits first, and waits in a transaction that has no snapshot.
+GATEPOST_FUNCTION(lease_acquire_wait) {
+  require_changing("lease_acquire_wait()");
+  if (fcinfo->context == nullptr || !IsA(fcinfo->context, CallContext) ||
+      reinterpret_cast<CallContext *>(fcinfo->context)->atomic)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_TRANSACTION_TERMINATION),
+                    errmsg("lease_acquire_wait() cannot be called inside a transaction block or a function"),
+                    errhint("Call lease_acquire() there.")));
+  SPI_connect_ext(SPI_OPT_NONATOMIC);
+  const AcquireRequest request = acquire_request(fcinfo);
+  SPI_commit();
+  const int64 token = acquire_lease_between_transactions(request);
+  SPI_finish();
+  TupleDesc description;
+  if (get_call_result_type(fcinfo, nullptr, &description) != TYPEFUNC_COMPOSITE)
+    elog(ERROR, "lease_acquire_wait() was not declared as gatepost does");
+  const Datum value = Int64GetDatum(token);
+  const bool isnull = token == 0;
+  return HeapTupleGetDatum(
+      heap_form_tuple(BlessTupleDesc(description), const_cast<Datum *>(&value), const_cast<bool *>(&isnull)));
 }
 
 GATEPOST_FUNCTION(lease_renew) {

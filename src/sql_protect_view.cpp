@@ -59,7 +59,7 @@ List *gaps_of(Oid relation, List *triggers, const FenceTrigger &protection) {
     gaps = enabled_gap(gaps, statement);
   if (rows != nullptr)
     gaps = enabled_gap(gaps, rows);
-  else if (needs_row_trigger(relation, protection.arguments.mode))
+  else if (needs_row_trigger(relation, protection))
     gaps = lappend(gaps, psprintf("trigger %s is missing", row_trigger));
   return protection.arguments.mode == FenceMode::by_column && rows != nullptr
              ? later_triggers(gaps, relation, rows->name)

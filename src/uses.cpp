@@ -175,6 +175,8 @@ int64 only_token_asked_for(int *count) {
   return *count == 1 ? asked_for(only) : 0;
 }
 
+bool uses_any_token() { return use_count > 0; }
+
 uint64 uses_version() { return version; }
 
 void register_use_callbacks() {

@@ -20,6 +20,9 @@ int64 token_asked_for(std::string_view name);
 // The token of the only use, 0 when there is none or more than one; *count says how many there are.
 int64 only_token_asked_for(int *count);
 
+// Whether any use is open.
+bool uses_any_token();
+
 // Changes with every use that begins or ends: what a fence has found out holds while it is the same.
 uint64 uses_version();
 

@@ -18,7 +18,7 @@ WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
   AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'gatepost');
 
 -- every function: name, arguments, result
-SELECT p.proname || '(' || pg_get_function_arguments(p.oid) || ') -> ' || pg_get_function_result(p.oid)
+SELECT p.proname || '(' || pg_get_function_arguments(p.oid) || ') -> ' || coalesce(pg_get_function_result(p.oid), 'procedure')
 FROM pg_proc p JOIN member ON objid = p.oid AND classid = 'pg_proc'::regclass
 ORDER BY p.proname COLLATE "C";
 

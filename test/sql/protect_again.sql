@@ -26,13 +26,13 @@ SELECT pg_temp.triggers();
 
 -- each kind in place of each other leaves nothing of it behind
 SELECT gatepost.fence_protect(r, '{id}'), gatepost.fence_protect(r, NULL, 'fence'), gatepost.fence_protect(r, 'b'),
-  gatepost.fence_protect(r, 'b', 'fence', 'any'), gatepost.fence_protect(r, '{id}'), gatepost.fence_protect(r, 'b'), gatepost.fence_protect(r, 'b')
+  gatepost.fence_protect(r, 'b', 'fence', 'any'), gatepost.fence_protect(r, '{id}'), gatepost.fence_protect(r, 'b'), gatepost.fence_protect(r, 'b', CASE WHEN r <> 't'::regclass THEN 'fence'::name END)
 FROM unnest(ARRAY['t', 'p', 'base']::regclass[]) r;
 SELECT pg_temp.gaps();
 SELECT pg_temp.triggers();
 
 -- a part of a tree has the tree's protection
-SELECT r, pg_temp.try(format('SELECT gatepost.fence_protect(%L, ''c'')', r)), pg_temp.try(format('SELECT gatepost.fence_protect(%L, ''b'')', r)),
+SELECT r, pg_temp.try(format('SELECT gatepost.fence_protect(%L, ''c'')', r)), pg_temp.try(format('SELECT gatepost.fence_protect(%L, ''b'', ''fence'')', r)),
   pg_temp.try(format('SELECT gatepost.fence_unprotect(%L)', r)) FROM unnest(ARRAY['p1', 'child']::regclass[]) r;
 SELECT count(*) FROM pg_temp.triggers();
 
@@ -42,7 +42,7 @@ ALTER TABLE p1 DISABLE TRIGGER USER;
 ALTER TABLE base DISABLE TRIGGER USER;
 SELECT pg_temp.gaps();
 SELECT pg_temp.try('INSERT INTO t VALUES (1)');
-SELECT gatepost.fence_protect(r, 'b') FROM unnest(ARRAY['t', 'p', 'base']::regclass[]) r;
+SELECT gatepost.fence_protect(r, 'b', CASE WHEN r <> 't'::regclass THEN 'fence'::name END) FROM unnest(ARRAY['t', 'p', 'base']::regclass[]) r;
 SELECT pg_temp.gaps();
 SELECT pg_temp.try('INSERT INTO t VALUES (1)');
 -- enabled for the origin or for replicas only; ENABLE TRIGGER ALL, as at the end of a dump, is mended at once
@@ -56,15 +56,15 @@ ALTER EVENT TRIGGER gatepost_fences_follow_ddl DISABLE;
 ALTER TABLE t ENABLE TRIGGER ALL;
 ALTER TABLE p ENABLE TRIGGER ALL;
 SELECT pg_temp.gaps();
-SELECT gatepost.fence_protect(r, 'b') FROM unnest(ARRAY['t', 'p', 'base']::regclass[]) r;
+SELECT gatepost.fence_protect(r, 'b', CASE WHEN r <> 't'::regclass THEN 'fence'::name END) FROM unnest(ARRAY['t', 'p', 'base']::regclass[]) r;
 SELECT pg_temp.gaps();
 
 -- dropped by hand: the view goes on to list what is left of the protection
 DROP TRIGGER zz_gatepost_fence ON p;
 DROP TRIGGER zz_gatepost_fence_row ON child;
 SELECT pg_temp.gaps();
-SELECT gatepost.fence_protect('p', 'c');
-SELECT gatepost.fence_protect('base', 'b');
+SELECT gatepost.fence_protect('p', 'c', 'fence');
+SELECT gatepost.fence_protect('base', 'b', 'fence');
 SELECT pg_temp.gaps();
 DROP TRIGGER zz_gatepost_fence ON p1;
 DROP TRIGGER zz_gatepost_fence ON p;
@@ -73,7 +73,7 @@ SELECT gatepost.fence_unprotect('p');
 SELECT pg_temp.gaps();
 
 -- linked while nobody followed
-SELECT gatepost.fence_protect('p', 'b');
+SELECT gatepost.fence_protect('p', 'b', 'fence');
 CREATE TABLE p2 PARTITION OF p FOR VALUES IN ('2');
 CREATE TABLE born () INHERITS (base);
 CREATE TABLE first_child () INHERITS (t);

@@ -19,11 +19,11 @@ my @forms = (
 	[ q(try_advisory_xact_lock('x', '1 h')), 't' ],
 	[ q(try_advisory_lock('x', '1 h', true)), 't' ]);
 
-# Waits until the session is in its wait. Between two looks it takes the mutex for a moment.
+# Waits until the session is in its wait, with its place in the queue. At a look it takes the mutex for a moment.
 sub waits
 {
 	return $node->poll_query_until('postgres',
-		"SELECT wait_event = 'Extension' AND NOT EXISTS ($tags HAVING count(*) > 0) FROM pg_stat_activity WHERE pid = $pid");
+		"SELECT wait_event = 'Extension' AND NOT EXISTS ($tags AND objsubid <> 18259 HAVING count(*) > 0) FROM pg_stat_activity WHERE pid = $pid");
 }
 
 # Each ends the lease for whoever waits.

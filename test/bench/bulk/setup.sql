@@ -16,9 +16,11 @@ BEGIN
     END LOOP;
     EXECUTE format('INSERT INTO %I SELECT n, 1, 0, NULL FROM generate_series(1, 100000) n', name);
 END $$;
-SELECT make('bare'), make('by_lease'), make('by_template'), make('by_column'),
+SELECT make('bare'), make('any_row_trigger'), make('by_lease'), make('by_template'), make('by_column'),
        make_partitions('partitions_bare'), make_partitions('by_lease_partitions');
 SELECT gatepost.fence_protect('by_lease', 'tenant:1'), gatepost.fence_protect('by_lease_partitions', 'tenant:1'),
        gatepost.fence_protect('by_template', 'tenant:{tenant}'), gatepost.fence_protect('by_column', NULL, 'fence');
 SELECT gatepost.lease_acquire('tenant:1', '1 day');
 CREATE VIEW job AS SELECT token FROM gatepost.leases WHERE name = 'tenant:1';
+CREATE TRIGGER passes BEFORE UPDATE ON any_row_trigger
+    FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger();

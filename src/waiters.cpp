@@ -1,0 +1,154 @@
+#include "waiters.hpp"
+
+#include "locks.hpp"
+#include "mutant.hpp"
+
+namespace gatepost {
+namespace {
+
+struct Touched {
+  uint64 key;
+  SubTransactionId subtransaction;
+  bool due; // its subtransaction has been rolled back
+};
+
+constexpr int most_touched = 512;
+Touched touched[most_touched];
+int touched_count;
+bool any_due;
+
+// What finding a queue allocates lives here: its first block is kept and large enough, since after a commit there must
+// be no failure.
+MemoryContext wake_context;
+
+void make_wake_context() {
+  if (wake_context != nullptr)
+    return;
+  const Size queue = sizeof(VirtualTransactionId) * (MaxBackends + max_prepared_xacts + 1);
+  const Size block = Max(16 * queue, Size{8192});
+  wake_context = GenerationContextCreate(TopMemoryContext, "gatepost wake", block, block, block);
+}
+
+void remove_touched(bool only_due) {
+  int kept = 0;
+  for (int i = 0; i < touched_count; i++)
+    if (only_due && !touched[i].due)
+      touched[kept++] = touched[i];
+  touched_count = kept;
+  any_due = false;
+}
+
+// An error here would be a PANIC of the cluster, so none gets out; the waiters' timers make up for it.
+void wake_touched(bool only_due) {
+  if (touched_count == 0)
+    return;
+  const MemoryContext context = MemoryContextSwitchTo(wake_context);
+  PG_TRY();
+  {
+    for (int i = 0; i < touched_count; i++)
+      if (touched[i].due || !only_due) {
+        wake_first(touched[i].key);
+        MemoryContextReset(wake_context);
+      }
+  }
+  PG_CATCH();
+  { FlushErrorState(); }
+  PG_END_TRY();
+  MemoryContextSwitchTo(context);
+  remove_touched(only_due);
+}
+
+void on_release(ResourceReleasePhase phase, bool is_commit, bool is_top_level, void *) {
+  if (phase != (mutant("woken_before_locks_go") ? RESOURCE_RELEASE_BEFORE_LOCKS : RESOURCE_RELEASE_AFTER_LOCKS))
+    return;
+  if (is_top_level && (is_commit || !mutant("rollback_wakes_nobody")))
+    wake_touched(false);
+  else if (!is_commit && any_due)
+    wake_touched(true);
+}
+
+void on_subtransaction(SubXactEvent event, SubTransactionId mine, SubTransactionId parent, void *) {
+  if (event != SUBXACT_EVENT_ABORT_SUB && event != SUBXACT_EVENT_COMMIT_SUB)
+    return;
+  for (int i = 0; i < touched_count; i++) {
+    if (touched[i].subtransaction != mine)
+      continue;
+    if (event == SUBXACT_EVENT_COMMIT_SUB)
+      touched[i].subtransaction = parent;
+    else if (!mutant("savepoint_wakes_nobody"))
+      touched[i].due = any_due = true;
+  }
+}
+
+bool contains(const VirtualTransactionId *list, int count, VirtualTransactionId id) {
+  for (int i = 0; i < count; i++)
+    if (VirtualTransactionIdEquals(list[i], id))
+      return true;
+  return false;
+}
+
+} // namespace
+
+void join_queue(uint64 key, Waiter *waiter) {
+  // An end by an error has to pass the wake on.
+  note_touched(key);
+  waiters_tag_take(key);
+  waiter->key = key;
+  waiter->before = queue_of(key, &waiter->before_count);
+}
+
+void leave_queue(const Waiter &waiter, bool granted) {
+  waiters_tag_drop(waiter.key);
+  if (!granted && !mutant("leavers_wake_nobody"))
+    wake_first(waiter.key);
+}
+
+bool is_first(const Waiter &waiter) {
+  if (waiter.before_count == 0)
+    return true;
+  int count;
+  VirtualTransactionId *now = queue_of(waiter.key, &count);
+  bool first = true;
+  for (int i = 0; first && i < waiter.before_count; i++)
+    first = !contains(now, count, waiter.before[i]);
+  pfree(now);
+  return first;
+}
+
+bool others_wait(uint64 key) {
+  int count;
+  VirtualTransactionId *queue = queue_of(key, &count);
+  pfree(queue);
+  return count > 0;
+}
+
+VirtualTransactionId *queue_of(uint64 key, int *count) {
+  const LOCKTAG tag = tag_of(LockClass::waiters, key);
+  return GetLockConflicts(&tag, ExclusiveLock, count);
+}
+
+void note_touched(uint64 key) {
+  make_wake_context();
+  const SubTransactionId here = GetCurrentSubTransactionId();
+  for (int i = touched_count - 1; i >= 0; i--)
+    if (touched[i].key == key && touched[i].subtransaction == here)
+      return;
+  if (touched_count < most_touched)
+    touched[touched_count++] = {key, here, false};
+}
+
+void wake_first(uint64 key) {
+  int count;
+  VirtualTransactionId *queue = queue_of(key, &count);
+  PGPROC *process = count > 0 ? pg::process_of(queue[0]) : nullptr;
+  if (process != nullptr && !mutant("nobody_woken"))
+    SetLatch(&process->procLatch);
+  pfree(queue);
+}
+
+void register_waking() {
+  RegisterResourceReleaseCallback(on_release, nullptr);
+  RegisterSubXactCallback(on_subtransaction, nullptr);
+}
+
+} // namespace gatepost

@@ -1,0 +1,41 @@
+// Waiting for a live lease, inside the server: how long, who may, and sleeping without polling.
+#pragma once
+
+#include "arguments.hpp"
+#include "pg.hpp"
+#include "waiters.hpp"
+
+namespace gatepost {
+
+// Until when a request may wait, on the monotonic clock: the server's own timeouts follow the wall clock.
+struct Patience {
+  bool limited;
+  int64 deadline;
+  int64 started;
+
+  // Microseconds, -1 for ever.
+  int64 left() const;
+};
+
+// limit_us negative: for ever.
+Patience patience_of(int64 limit_us);
+
+// The deadlock detector does not see a wait for a lease, so nobody may wait for one who has what others wait for.
+// 55000.
+void require_free_hands(LeaseName name);
+
+// A wait inside REPEATABLE READ and above would end with a snapshot older than what the last holder commits. 25001.
+void refuse_old_snapshot();
+
+// A turn of a wait: clear_wake; look; sleep_for_wake. Nothing that waits for a lock may stand between the look and the
+// sleep, since it would eat the wake.
+void clear_wake();
+
+// Sleeps until the waiter is woken, but no longer than a first waiter's holder has left (remaining_us; negative:
+// unknown), than a coarse timer for ends that wake nobody, than patience and lock_timeout (55P03) allow.
+void sleep_for_wake(const Waiter &waiter, int64 remaining_us, const Patience &patience);
+
+// A short sleep where nobody wakes: a row lock, whose owner is not known.
+void doze(int64 microseconds, const Patience &patience);
+
+} // namespace gatepost

@@ -1,0 +1,168 @@
+# Waiting for a lease inside the server: served in order of arrival, woken by every end of the holder's transaction, and
+# refused where nobody would notice a deadlock or an old snapshot.
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use Gatepost;
+use Test::More;
+
+# A wait that nobody wakes ends as an error instead of by a timer of the server's.
+my $node = new_server('waiting', conf => "statement_timeout = '20s'");
+
+# A session that waits for the name; comes back when it stands in the queue.
+sub waiter
+{
+	my ($name, $wait) = @_;
+	my $session = session($node);
+	my $pid = session_query($session, 'SELECT pg_backend_pid()');
+	send_query($session, "SELECT gatepost.lease_acquire('$name', '1 h', '$wait')");
+	$node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gatepost.waiters WHERE pid = $pid") or die 'nobody waits';
+	return { session => $session, pid => $pid };
+}
+
+sub served
+{
+	my ($waiter) = @_;
+	return scalar sent_result($waiter->{session});
+}
+
+sub give_back
+{
+	my ($name) = @_;
+	return query($node, "SELECT gatepost.lease_release(name, token) FROM gatepost.leases WHERE name = '$name'");
+}
+
+# In order of arrival.
+acquire($node, 'order', '1 h');
+my @queue = map { waiter('order', '1 h') } 1 .. 12;
+is( query($node, q(SELECT string_agg(pid::text, ' ' ORDER BY place) FROM gatepost.waiters WHERE name = 'order')),
+	join(' ', map { $_->{pid} } @queue),
+	'the view shows the queue in order of arrival');
+my @tokens;
+for my $next (@queue)
+{
+	give_back('order');
+	push @tokens, served($next);
+}
+is(scalar(grep { $_ ne '' } @tokens), scalar @queue, 'everybody was served');
+is(join(' ', @tokens), join(' ', sort { $a <=> $b } @tokens), 'in order of arrival');
+is(query($node, 'SELECT count(*) FROM gatepost.waiters'), 0, 'and nobody is left in the queue');
+give_back('order');
+$_->{session}->quit for @queue;
+
+# Every end of what stood in the way.
+my $holder = session($node);
+my %ends = (
+	'a rollback' => ['BEGIN', 'ROLLBACK'],
+	'a rollback to a savepoint' => ['BEGIN; SAVEPOINT s', 'ROLLBACK TO s'],
+	'an exception block' => [
+		'BEGIN',
+		q(DO $$ BEGIN PERFORM gatepost.lease_release('ends', token) FROM gatepost.leases WHERE name = 'ends'; END $$; COMMIT)
+	],
+	'a broken lease' => ['SELECT 1', q(SELECT gatepost.lease_break('ends'))],
+);
+for my $end (sort keys %ends)
+{
+	my ($begin, $finish) = @{ $ends{$end} };
+	session_query($holder, $begin);
+	session_query($holder, q(SELECT gatepost.lease_acquire('ends', '1 h')));
+	my $waiter = waiter('ends', '1 h');
+	session_query($holder, $finish);
+	isnt(served($waiter), '', "$end wakes the first");
+	session_query($holder, 'ROLLBACK') if $end =~ /savepoint/;
+	give_back('ends');
+	$waiter->{session}->quit;
+}
+
+# A use that is open on a released lease, and the lock of a transaction.
+my $token = session_query($holder, q(SELECT gatepost.lease_acquire('used', '1 h')));
+session_query($holder, "BEGIN; SELECT gatepost.fence_use('used', $token)");
+give_back('used');
+my $behind_use = waiter('used', '1 h');
+session_query($holder, 'COMMIT');
+isnt(served($behind_use), '', 'the end of a use wakes the first');
+session_query($holder, q(BEGIN; SELECT gatepost.advisory_xact_lock('locked')));
+my $behind_rung = waiter('locked', '1 h');
+session_query($holder, 'ROLLBACK');
+isnt(served($behind_rung), '', 'the end of a lock wakes the first');
+
+# Not before the locks of the transaction are gone, however many there are.
+for (1 .. 5)
+{
+	session_query($holder, q(BEGIN; SELECT gatepost.advisory_xact_lock('many')));
+	session_query($holder, 'SELECT count(pg_advisory_xact_lock(n)) FROM generate_series(1, 3000) AS n');
+	my $waiter = waiter('many', '1 h');
+	session_query($holder, 'COMMIT');
+	isnt(served($waiter), '', 'the locks are gone when the first looks');
+	give_back('many');
+	$waiter->{session}->quit;
+}
+
+# A lease that lapses; a wait that is over.
+acquire($node, 'lapses', '300 ms');
+my $lapse = waiter('lapses', '1 h');
+isnt(served($lapse), '', 'a lapsed lease is taken by the first');
+is(query($node, q(SELECT gatepost.lease_acquire('lapses', '1 h', '30 ms') IS NULL)), 't', 'a wait that is over is NULL');
+
+# Whoever leaves passes the wake on.
+for my $leave ('pg_cancel_backend', 'pg_terminate_backend')
+{
+	acquire($node, $leave, '1 h');
+	my ($first, $second) = map { waiter($leave, '1 h') } 1 .. 2;
+	query($node, "SELECT $leave($first->{pid})");
+	$node->poll_query_until('postgres', "SELECT count(*) = 0 FROM gatepost.waiters WHERE pid = $first->{pid}");
+	give_back($leave);
+	isnt(served($second), '', "after $leave the next is served");
+	end_session($first->{session});
+	$second->{session}->quit;
+}
+
+# What is refused takes nothing.
+acquire($node, 'busy', '1 h');
+my $session = session($node);
+my $wait = q(SELECT gatepost.lease_acquire('busy', '1 h', '1 h'));
+my %refused = (
+	q(SELECT gatepost.lease_acquire('mine', '1 h')) => '55000',
+	q(SELECT gatepost.advisory_xact_lock('mine too')) => '55000',
+	q(SELECT gatepost.fence_advance('mark', (SELECT token FROM gatepost.leases WHERE name = 'busy'))) => '55000',
+	q(SELECT gatepost.fence_use('busy', (SELECT token FROM gatepost.leases WHERE name = 'busy'))) => '55000',
+	q(SET TRANSACTION ISOLATION LEVEL REPEATABLE READ) => '25001',
+	q(SET TRANSACTION ISOLATION LEVEL SERIALIZABLE) => '25001',
+);
+for my $first (sort keys %refused)
+{
+	session_query($session, 'BEGIN');
+	session_query($session, $first);
+	is(session_error($session, $wait), $refused{$first}, "a wait is refused after: $first");
+	session_query($session, 'ROLLBACK');
+}
+session_query($session, q(SELECT gatepost.advisory_lock('of the session')));
+is(session_error($session, $wait), '55000', 'and in a session that holds a lock');
+session_query($session, q(SELECT gatepost.advisory_unlock('of the session')));
+session_query($session, "SET lock_timeout = '20 ms'");
+is(session_error($session, $wait), '55P03', 'lock_timeout ends a wait');
+session_query($session, 'RESET lock_timeout');
+for my $bad (q('-1 s'), q('1 month'), q('25 hours'), 'NULL')
+{
+	like(session_error($session, "SELECT gatepost.lease_acquire('busy', '1 h', $bad)"), qr/^(22023|22004)$/, "wait $bad is refused");
+}
+
+# The procedure keeps no snapshot.
+my $caller = session($node);
+my $pid = session_query($caller, 'SELECT pg_backend_pid()');
+send_query($caller, q(CALL gatepost.lease_acquire_wait('busy', '1 h', '1 h')));
+$node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gatepost.waiters WHERE pid = $pid") or die 'nobody waits';
+is(query($node, "SELECT backend_xmin IS NULL AND backend_xid IS NULL FROM pg_stat_activity WHERE pid = $pid"),
+	't', 'a procedure that waits holds no snapshot');
+give_back('busy');
+like(scalar(sent_result($caller)), qr/^\d+$/, 'and is served');
+session_query($session, 'BEGIN');
+is(session_error($session, q(CALL gatepost.lease_acquire_wait('busy', '1 h', '1 h'))), '2D000',
+	'it is refused inside a transaction block');
+
+$_->quit for $session, $caller, $holder, map { $_->{session} } $behind_use, $behind_rung, $lapse;
+is(our_locks($node), 0, 'nothing is left locked');
+$node->stop;
+done_testing();
