@@ -23,6 +23,10 @@ sub figures
 {
 	my ($sql) = @_;
 	my $count = q(SELECT wal_sync, pg_snapshot_xmax(pg_current_snapshot()) FROM pg_stat_wal);
+	# Whoever was here before has to have left: a query's session does when the next is asked.
+	query($node, 'SELECT true');
+	$node->poll_query_until('postgres', q(SELECT count(*) = 1 FROM pg_stat_activity
+		WHERE backend_type = 'client backend' AND pid <> pg_backend_pid())) or die 'others are here';
 	my ($syncs, $xid) = split /\|/, query($node, $count);
 	my $session = session($node);
 	my $pid = session_query($session, 'SELECT pg_backend_pid()');
