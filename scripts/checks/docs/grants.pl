@@ -54,13 +54,13 @@ report('each function is in the first table with its list',
 	map { "$_: " . ($documented{$_} // 'not there') } grep { ($role{ $documented{$_} // '' } // '') ne $granted{$_} } sort keys %granted);
 
 # "name type" of each argument, with = for a default.
-sub arguments { return join ', ', map { s/ DEFAULT .*/ =/sr =~ s/\s+/ /gr } split /,\s*/, $_[0]; }
-my %signature = $text =~ /^`*(?:```\n)?(\w+)\(((?:[^()`]|\n)*)\) RETURNS \w+/mg;
+sub arguments { return join ', ', map { s/ DEFAULT .*/ =/sr =~ s/\s+/ /gr =~ s/^IN //r } split /,\s*/, $_[0]; }
+my %signature = $text =~ /^`*(?:```\n)?(?:CALL )?(\w+)\(((?:[^()`]|\n)*)\)(?: RETURNS \w+|\n```)/mg;
 my @functions = rows(q(SELECT proname, pg_get_function_arguments(oid) FROM pg_proc JOIN functions USING (oid) WHERE NOT proretset));
 report('signatures are those of the functions',
 	map { "$_->[0]($_->[1])" } grep { !defined $signature{ $_->[0] } || arguments($signature{ $_->[0] }) ne arguments($_->[1]) } @functions);
 
-my @columns = map { $_->[0] } rows(q(SELECT attname FROM pg_attribute WHERE attrelid IN ('gatepost.leases'::regclass, 'gatepost.advisory_locks'::regclass, 'gatepost.refusals'::regclass, 'gatepost.history'::regclass, 'gatepost.rules'::regclass, 'gatepost.fenced_tables'::regclass) AND attnum > 0));
+my @columns = map { $_->[0] } rows(q(SELECT attname FROM pg_attribute WHERE attrelid IN ('gatepost.leases'::regclass, 'gatepost.advisory_locks'::regclass, 'gatepost.refusals'::regclass, 'gatepost.history'::regclass, 'gatepost.rules'::regclass, 'gatepost.fenced_tables'::regclass, 'gatepost.waiters'::regclass) AND attnum > 0));
 report('every column of the views is described', grep { $text !~ /^\| [^|]*`$_`[^|]*\|/m } @columns);
 
 exit($failed > 0);

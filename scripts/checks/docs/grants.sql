@@ -7,19 +7,20 @@
 CREATE ROLE check_nobody;
 CREATE ROLE check_everything;
 GRANT USAGE ON SCHEMA gatepost TO check_everything;
-GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA gatepost TO check_everything;
+GRANT EXECUTE ON ALL ROUTINES IN SCHEMA gatepost TO check_everything;
 CREATE TABLE fenced (id int PRIMARY KEY, fence bigint);
 INSERT INTO fenced VALUES (1, NULL);
 GRANT SELECT, UPDATE ON fenced TO PUBLIC;
 
--- 'done' or the SQLSTATE of a statement that a role tries; its effect is undone.
+-- 'done' or the SQLSTATE of a statement that a role tries; its effect is undone. A procedure that would commit got as far
+-- as that.
 CREATE FUNCTION outcome(role name, statement text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
   EXECUTE format('SET LOCAL ROLE %I', role);
   EXECUTE statement;
   RAISE EXCEPTION USING ERRCODE = 'UNDO0';
 EXCEPTION WHEN OTHERS THEN
-  RETURN CASE SQLSTATE WHEN 'UNDO0' THEN 'done' ELSE SQLSTATE END;
+  RETURN CASE WHEN SQLSTATE IN ('UNDO0', '2D000') THEN 'done' ELSE SQLSTATE END;
 END $$;
 
 -- a line of TAP, with what was found when it should be nothing
@@ -45,7 +46,7 @@ UNION ALL SELECT 'schema', a.grantee, a.privilege_type FROM pg_namespace AS n, a
 WHERE n.nspname = 'gatepost' AND a.grantee <> n.nspowner AND a.grantee::regrole::text <> 'check_everything';
 WITH wanted AS (
   VALUES ('schema', :'user', 'USAGE'), ('leases', :'user', 'SELECT'), ('advisory_locks', :'user', 'SELECT'),
-         ('refusals', :'user', 'SELECT'), ('history', :'user', 'SELECT'), ('fenced_tables', :'user', 'SELECT'),
+         ('refusals', :'user', 'SELECT'), ('history', :'user', 'SELECT'), ('fenced_tables', :'user', 'SELECT'), ('waiters', :'user', 'SELECT'),
          ('schema', :'administrator', 'USAGE'), ('lease_slots', :'administrator', 'UPDATE'), ('rules', :'administrator', 'SELECT')
 ), found AS (
   SELECT what, grantee::regrole::text, privilege_type FROM given
@@ -61,6 +62,9 @@ SELECT tap('nothing is granted to PUBLIC',
 CREATE TABLE calls (name text, statement text);
 INSERT INTO calls VALUES
   ('lease_acquire', 'SELECT gatepost.lease_acquire(''docs'', ''1 min'')'),
+  ('lease_acquire_wait', 'CALL gatepost.lease_acquire_wait(''docs'', ''1 min'', ''0'')'),
+  ('waiter_pids', 'SELECT FROM gatepost.waiters'),
+  ('waiter_pids', 'SELECT FROM gatepost.waiter_pids(1)'),
   ('lease_renew', 'SELECT gatepost.lease_renew(''docs'', 1)'),
   ('lease_release', 'SELECT gatepost.lease_release(''docs'', 1)'),
   ('lease_status', 'SELECT gatepost.lease_status(''docs'', 1)'),
@@ -103,7 +107,7 @@ SELECT tap('every function is called here', array_agg(f.name)) FROM functions AS
 SELECT gatepost.token_draw() > 0 AS drawn \g /dev/null
 CREATE VIEW may AS
 SELECT r.role, c.name, c.statement, outcome(r.role, c.statement) AS outcome,
-       r.role = ANY (l.lists) OR (r.role = 'check_everything' AND l.lists = ARRAY[:'user'] AND c.statement !~ '(leases|advisory_locks|refusals|history)$') AS wanted
+       r.role = ANY (l.lists) OR (r.role = 'check_everything' AND l.lists = ARRAY[:'user'] AND c.statement !~ '(leases|advisory_locks|refusals|history|waiters)$') AS wanted
 FROM (VALUES (:'user'), (:'administrator'), ('check_nobody'), ('check_everything')) AS r(role), calls AS c JOIN listed AS l USING (name);
 SELECT tap(role || ' may call what the list has, and nothing else',
            array_agg(format('%s: %s', statement, outcome)) FILTER (WHERE outcome <> CASE WHEN wanted THEN 'done' ELSE '42501' END))
@@ -121,7 +125,7 @@ SELECT r.role, s.statement FROM (VALUES (:'user'), (:'administrator'), ('check_n
     WHERE a.attrelid = c.oid AND a.attnum > 0 AND c.relkind <> 'S') AS s
 WHERE c.relnamespace = 'gatepost'::regnamespace AND c.relkind IN ('r', 'v', 'S');
 SELECT tap('no list opens a relation of gatepost but the views', array_agg(format('%s, %s', role, statement)))
-FROM direct WHERE outcome(role, statement) = 'done' AND NOT (role = :'user' AND statement IN ('SELECT FROM gatepost.leases', 'SELECT FROM gatepost.advisory_locks', 'SELECT FROM gatepost.refusals', 'SELECT FROM gatepost.history', 'SELECT FROM gatepost.fenced_tables'))
+FROM direct WHERE outcome(role, statement) = 'done' AND NOT (role = :'user' AND statement IN ('SELECT FROM gatepost.leases', 'SELECT FROM gatepost.advisory_locks', 'SELECT FROM gatepost.refusals', 'SELECT FROM gatepost.history', 'SELECT FROM gatepost.fenced_tables', 'SELECT FROM gatepost.waiters'))
   AND NOT (role = :'administrator' AND statement = 'SELECT FROM gatepost.rules');
 SELECT tap('nor the schema', array_agg(role)) FROM (VALUES (:'user'), (:'administrator')) AS r(role)
 WHERE outcome(role, 'CREATE TABLE gatepost.mine ()') <> '42501';
