@@ -87,10 +87,25 @@ void warn_unguarded(Oid relation) {
                       errhint("Let its owner, or a superuser, call gatepost.fence_protect() for it.")));
 }
 
+bool lacks_rows(Oid relation, const FenceTrigger &like) {
+  const FenceTrigger *statement = statement_trigger_of(fence_triggers_of(relation));
+  return statement != nullptr && same_arguments(*statement, like) && lack_of(relation, like).no_rows;
+}
+
+// Another role's table that is protected alike gets the row trigger all the same, since commands on what is above it
+// take that away (the server drops clones with DETACH) or make it necessary. Its owner has asked for no less.
+void complete_others(Oid relation, const FenceTrigger &like) {
+  if (!lacks_rows(relation, like) || mutant("others_left_open"))
+    return warn_unguarded(relation);
+  LockRelationOid(relation, ShareRowExclusiveLock);
+  if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relation)) && lacks_rows(relation, like))
+    make_fence_trigger(relation, like, true);
+}
+
 // Makes what is missing of the triggers of one relation of a tree. Without anything to do it is not locked.
 void complete(Oid root, Oid relation, const FenceTrigger &like) {
   if (!may_complete(root, relation))
-    return warn_unguarded(relation);
+    return complete_others(relation, like);
   if (!lack_of(relation, like).any() || !lock_completable(root, relation))
     return;
   const Lack lack = lack_of(relation, like);
