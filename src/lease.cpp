@@ -249,7 +249,9 @@ int64 acquire_lease(const AcquireRequest &request) {
   close_history_written(history, token);
   close_slots_written(&slots);
   note_durable_change();
-  end_use(request.name);
+  // The same grant asked for again supersedes nothing.
+  if (token_in_use(request.name.bytes()) != token)
+    end_use(request.name);
   flush_tokens(sequence, token);
   unlock_sequence(sequence);
   return token;
