@@ -37,7 +37,8 @@ COMMENT ON FUNCTION gatepost.fences_follow_ddl() IS
     'Event trigger: protects partitions and children that come to a protected table';
 
 CREATE EVENT TRIGGER gatepost_fences_follow_ddl ON ddl_command_end
-    WHEN TAG IN ('CREATE TABLE', 'ALTER TABLE', 'CREATE FOREIGN TABLE', 'ALTER FOREIGN TABLE', 'CREATE SCHEMA')
+    WHEN TAG IN ('CREATE TABLE', 'ALTER TABLE', 'CREATE FOREIGN TABLE', 'ALTER FOREIGN TABLE', 'CREATE SCHEMA',
+                 'CREATE TRIGGER')
     EXECUTE FUNCTION gatepost.fences_follow_ddl();
 ALTER EVENT TRIGGER gatepost_fences_follow_ddl ENABLE ALWAYS;
 COMMENT ON EVENT TRIGGER gatepost_fences_follow_ddl IS 'Protects partitions and children that come to a protected table';

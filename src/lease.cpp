@@ -276,7 +276,9 @@ Try try_lease(const AcquireRequest &request, uint64 key, const Waiter *waiter) {
   close_slots_written(&slots);
   note_touched(key);
   note_durable_change();
-  end_use(request.name);
+  // The same grant asked for again supersedes nothing.
+  if (token_in_use(request.name.bytes()) != token)
+    end_use(request.name);
   flush_tokens(sequence, token);
   unlock_sequence(sequence);
   return {token, -1};

@@ -87,10 +87,25 @@ void warn_unguarded(Oid relation) {
                       errhint("Let its owner, or a superuser, call gatepost.fence_protect() for it.")));
 }
 
+bool lacks_rows(Oid relation, const FenceTrigger &like) {
+  const FenceTrigger *statement = statement_trigger_of(fence_triggers_of(relation));
+  return statement != nullptr && same_arguments(*statement, like) && lack_of(relation, like).no_rows;
+}
+
+// Another role's table that is protected alike gets the row trigger all the same, since commands on what is above it
+// take that away (the server drops clones with DETACH) or make it necessary. Its owner has asked for no less.
+void complete_others(Oid relation, const FenceTrigger &like) {
+  if (!lacks_rows(relation, like) || mutant("others_left_open"))
+    return warn_unguarded(relation);
+  LockRelationOid(relation, ShareRowExclusiveLock);
+  if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relation)) && lacks_rows(relation, like))
+    make_fence_trigger(relation, like, true);
+}
+
 // Makes what is missing of the triggers of one relation of a tree. Without anything to do it is not locked.
 void complete(Oid root, Oid relation, const FenceTrigger &like) {
   if (!may_complete(root, relation))
-    return warn_unguarded(relation);
+    return complete_others(relation, like);
   if (!lack_of(relation, like).any() || !lock_completable(root, relation))
     return;
   const Lack lack = lack_of(relation, like);
@@ -305,6 +320,37 @@ void replace_protection(Oid target, const FenceTrigger &like) {
   follow_touched();
 }
 
+// The name in the command may lead elsewhere by now.
+Oid relation_of_new_trigger() {
+  constexpr const char *query = "SELECT t.tgrelid FROM pg_catalog.pg_event_trigger_ddl_commands() d"
+                                " JOIN pg_catalog.pg_trigger t ON t.oid OPERATOR(pg_catalog.=) d.objid"
+                                " WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_trigger'::pg_catalog.regclass";
+  Oid relation = InvalidOid;
+  SPI_connect();
+  if (SPI_execute(query, false, 1) == SPI_OK_SELECT && SPI_processed > 0) {
+    bool isnull;
+    relation = DatumGetObjectId(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
+  }
+  SPI_finish();
+  return relation;
+}
+
+// CREATE TRIGGER needs the right TRIGGER only, with OR REPLACE too: whoever may write, and no more, must not put a
+// trigger of his own in the place of ours, nor one that looks like ours beside them.
+void refuse_false_fence_trigger(const CreateTrigStmt *command) {
+  const Oid relation = relation_of_new_trigger();
+  if (!OidIsValid(relation) || pg::owns_relation(relation, GetUserId()) || mutant("fences_replaced"))
+    return;
+  bool ours = strncmp(command->trigname, statement_trigger, strlen(statement_trigger)) == 0;
+  ListCell *cell;
+  foreach (cell, fence_triggers_of(relation))
+    ours = ours || strcmp(static_cast<const FenceTrigger *>(lfirst(cell))->name, command->trigname) == 0;
+  if (ours)
+    ereport(ERROR,
+            (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("must be owner of table %s", get_rel_name(relation)),
+             errdetail("Trigger \"%s\" is, or looks like, one of gatepost.fence_protect().", command->trigname)));
+}
+
 } // namespace
 
 void protect_table(const ProtectRequest &request) {
@@ -332,6 +378,8 @@ void unprotect_table(Oid target) {
 }
 
 void follow_ddl(const Node *command) {
+  if (IsA(command, CreateTrigStmt))
+    refuse_false_fence_trigger(reinterpret_cast<const CreateTrigStmt *>(command));
   if (concerns_protection(command) && !mutant("ddl_unfollowed"))
     follow_touched();
 }

@@ -24,7 +24,8 @@ void unprotect_table(Oid target);
 
 // After a command that links or parts tables, or enables triggers: gives relations that have come to a protected one,
 // or have been parted from it, the triggers they need, where the current role owns them. Raises 55000 when a relation
-// is protected otherwise than what it was attached to.
+// is protected otherwise than what it was attached to, and 42501 when somebody who does not own the table makes or
+// replaces a fence trigger.
 void follow_ddl(const Node *command);
 
 } // namespace gatepost

@@ -1,5 +1,7 @@
 #include "protection.hpp"
 
+#include "mutant.hpp"
+
 namespace gatepost {
 namespace {
 
@@ -29,6 +31,7 @@ bool read_trigger(HeapTuple tuple, TupleDesc description, const FenceFunctions &
   result->for_rows = TRIGGER_FOR_ROW(form->tgtype);
   result->cloned = OidIsValid(form->tgparentid);
   result->enabled = form->tgenabled;
+  result->type = form->tgtype;
   result->count = form->tgnargs;
   result->stored = split_arguments(DatumGetByteaPP(stored), form->tgnargs);
   return read_fence_arguments(static_cast<FenceMode>(mode), result->count, result->stored, &result->arguments);
@@ -132,12 +135,20 @@ const FenceTrigger *row_trigger_like(List *triggers, const FenceTrigger &like) {
 
 namespace {
 
+// Whether it lets no statement pass: it may be disabled, or somebody's own for some events only.
+bool shuts(const FenceTrigger &statement) {
+  constexpr int16 writes = TRIGGER_TYPE_INSERT | TRIGGER_TYPE_UPDATE | TRIGGER_TYPE_DELETE;
+  return (statement.enabled == TRIGGER_FIRES_ALWAYS && TRIGGER_FOR_BEFORE(statement.type) &&
+          (statement.type & writes) == writes) ||
+         mutant("fences_above_believed");
+}
+
 // Whether a statement on a table somewhere above reaches the relation's rows past any statement trigger like this one.
 bool open_above(Oid relation, const FenceTrigger &like) {
   ListCell *cell;
   foreach (cell, parents_of(relation)) {
     const FenceTrigger *above = statement_trigger_of(fence_triggers_of(lfirst_oid(cell)));
-    if (above == nullptr || !same_arguments(*above, like) || open_above(lfirst_oid(cell), like))
+    if (above == nullptr || !shuts(*above) || !same_arguments(*above, like) || open_above(lfirst_oid(cell), like))
       return true;
   }
   return false;

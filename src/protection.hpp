@@ -24,6 +24,7 @@ struct FenceTrigger {
   bool for_rows;
   bool cloned; // made by the server for a partition
   char enabled;
+  int16 type; // its events, of TRIGGER_TYPE_..
   FenceArguments arguments;
   int count; // of arguments, as they are stored
   char **stored;

@@ -41,5 +41,17 @@ my $expires = query($primary, $deadline);
 is(query($primary, "SET gatepost.durability = standby; $request"), $unknown, 'once more, with the standby there');
 is(query($primary, $deadline), $expires, 'the deadline is where it was');
 
+query($primary, q(CREATE TABLE report (id int); SELECT gatepost.fence_protect('report', 'x')));
+is( query(
+		$primary, qq(
+		SET gatepost.durability = standby;
+		BEGIN;
+		SELECT FROM gatepost.fence_use('x', $unknown);
+		$request;
+		INSERT INTO report VALUES (1);
+		COMMIT)),
+	$unknown,
+	'a use of the token outlives the repeated request');
+
 end_session($first);
 done_testing();
