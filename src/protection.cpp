@@ -133,6 +133,16 @@ const FenceTrigger *row_trigger_like(List *triggers, const FenceTrigger &like) {
   return nullptr;
 }
 
+bool is_whole(const FenceTrigger &trigger) {
+  constexpr int16 writes = TRIGGER_TYPE_INSERT | TRIGGER_TYPE_UPDATE | TRIGGER_TYPE_DELETE;
+  const bool by_lease = trigger.arguments.mode == FenceMode::by_lease;
+  const bool before = !trigger.for_rows || trigger.arguments.mode != FenceMode::by_template;
+  int16 events = trigger.for_rows ? writes : TRIGGER_TYPE_TRUNCATE;
+  if (!trigger.for_rows && by_lease)
+    events |= writes;
+  return (trigger.type & events) == events && (TRIGGER_FOR_BEFORE(trigger.type) != 0) == before;
+}
+
 namespace {
 
 // Whether it lets no statement pass: it may be disabled, or somebody's own for some events only.

@@ -41,6 +41,9 @@ List *parents_of(Oid relation);
 
 bool needs_row_trigger(Oid relation, const FenceTrigger &like);
 
+// Whether it has the events and the moment that fence_protect gives it: somebody may have made one by hand.
+bool is_whole(const FenceTrigger &trigger);
+
 // Out of such a list; nullptr when there is none.
 const FenceTrigger *statement_trigger_of(List *triggers);
 // The statement trigger, or when that is missing what is there of the protection.

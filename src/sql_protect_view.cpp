@@ -17,8 +17,10 @@ Datum text_array(List *texts) {
   return PointerGetDatum(construct_array(values, count, TEXTOID, -1, false, TYPALIGN_INT));
 }
 
-List *enabled_gap(List *gaps, const FenceTrigger *trigger) {
+List *trigger_gap(List *gaps, const FenceTrigger *trigger) {
   const char *name = trigger->name;
+  if (!is_whole(*trigger))
+    gaps = lappend(gaps, psprintf("trigger %s does not fire for every write", name));
   switch (trigger->enabled) {
   case TRIGGER_DISABLED:
     return lappend(gaps, psprintf("trigger %s is disabled", name));
@@ -56,9 +58,9 @@ List *gaps_of(Oid relation, List *triggers, const FenceTrigger &protection) {
   if (statement == nullptr)
     gaps = lappend(gaps, psprintf("trigger %s is missing", statement_trigger));
   else
-    gaps = enabled_gap(gaps, statement);
+    gaps = trigger_gap(gaps, statement);
   if (rows != nullptr)
-    gaps = enabled_gap(gaps, rows);
+    gaps = trigger_gap(gaps, rows);
   else if (needs_row_trigger(relation, protection))
     gaps = lappend(gaps, psprintf("trigger %s is missing", row_trigger));
   return protection.arguments.mode == FenceMode::by_column && rows != nullptr
