@@ -29,6 +29,28 @@ void make_wake_context() {
   wake_context = GenerationContextCreate(TopMemoryContext, "gatepost wake", block, block, block);
 }
 
+// The queues that this transaction has joined.
+constexpr int most_joined = 64;
+uint64 joined[most_joined];
+int joined_count;
+
+bool join_first_time(uint64 key) {
+  if (mutant("queues_joined_again"))
+    return true;
+  for (int i = 0; i < joined_count; i++)
+    if (joined[i] == key)
+      return false;
+  if (joined_count == most_joined)
+    return false;
+  joined[joined_count++] = key;
+  return true;
+}
+
+void on_transaction(XactEvent event, void *) {
+  if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE)
+    joined_count = 0;
+}
+
 void remove_touched(bool only_due) {
   int kept = 0;
   for (int i = 0; i < touched_count; i++)
@@ -90,20 +112,27 @@ bool contains(const VirtualTransactionId *list, int count, VirtualTransactionId 
 } // namespace
 
 void join_queue(uint64 key, Waiter *waiter) {
+  waiter->key = key;
+  waiter->placed = join_first_time(key);
+  if (!waiter->placed)
+    return;
   // An end by an error has to pass the wake on.
   note_touched(key);
   waiters_tag_take(key);
-  waiter->key = key;
   waiter->before = queue_of(key, &waiter->before_count);
 }
 
 void leave_queue(const Waiter &waiter, bool granted) {
+  if (!waiter.placed)
+    return;
   waiters_tag_drop(waiter.key);
   if (!granted && !mutant("leavers_wake_nobody"))
     wake_first(waiter.key);
 }
 
 bool is_first(const Waiter &waiter) {
+  if (!waiter.placed)
+    return !others_wait(waiter.key);
   if (waiter.before_count == 0)
     return true;
   int count;
@@ -149,6 +178,7 @@ void wake_first(uint64 key) {
 void register_waking() {
   RegisterResourceReleaseCallback(on_release, nullptr);
   RegisterSubXactCallback(on_subtransaction, nullptr);
+  RegisterXactCallback(on_transaction, nullptr);
 }
 
 } // namespace gatepost

@@ -11,9 +11,12 @@
 
 namespace gatepost {
 
-// This session's place in the queue of a name.
+// This session's place in the queue of a name. Others know a waiter by its transaction: one that joins the same queue a
+// second time would stand both before and behind those who came in between, and nobody would be the first. So it has no
+// place; it looks again and again, and takes what nobody in the queue takes.
 struct Waiter {
   uint64 key;
+  bool placed;
   int before_count;
   VirtualTransactionId *before; // who was there already
 };
@@ -24,7 +27,7 @@ void join_queue(uint64 key, Waiter *waiter);
 // granted: the others are told when this transaction ends; else at once.
 void leave_queue(const Waiter &waiter, bool granted);
 
-// Whether nobody is before this one any more.
+// Whether nobody is before this one any more; without a place: whether the queue is empty.
 bool is_first(const Waiter &waiter);
 
 // Whether another session waits for the name.

@@ -16,6 +16,7 @@ constexpr int64 coarse_us = USECS_PER_HOUR;
 constexpr int64 coarse_us = USECS_PER_SEC;
 #endif
 constexpr int64 rest_us = 10 * coarse_us;
+constexpr int64 unplaced_us = 100 * 1000;
 
 // The server's lock_timeout counts waits in the lock manager; for a wait outside it, it is counted here.
 int64 obey_lock_timeout(const Patience &patience, int64 nap) {
@@ -76,8 +77,8 @@ void clear_wake() {
 
 void sleep_for_wake(const Waiter &waiter, int64 remaining_us, const Patience &patience) {
   // Who is not the first is woken when he becomes it.
-  int64 nap = rest_us;
-  if (is_first(waiter))
+  int64 nap = waiter.placed ? rest_us : unplaced_us;
+  if (waiter.placed && is_first(waiter))
     nap = remaining_us < 0 ? coarse_us : Min(coarse_us, remaining_us);
   sleep_on_latch(within(nap, patience));
 }

@@ -119,6 +119,24 @@ for my $leave ('pg_cancel_backend', 'pg_terminate_backend')
 	$second->{session}->quit;
 }
 
+# Who waits again in the same transaction stands in nobody's way.
+acquire($node, 'again', '1 h');
+my $patient = session($node);
+session_query($patient, 'BEGIN');
+my $patient_pid = session_query($patient, 'SELECT pg_backend_pid()');
+send_query($patient, q(SELECT gatepost.lease_acquire('again', '1 h', '1 s')));
+$node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gatepost.waiters WHERE pid = $patient_pid") or die 'nobody waits';
+my $between = waiter('again', '1 h');
+is(scalar(sent_result($patient)), '', 'a first wait is over');
+send_query($patient, q(SELECT gatepost.lease_acquire('again', '1 h', '1 h')));
+wait_blocked($node, $patient_pid, 'Extension');
+give_back('again');
+isnt(served($between), '', 'who came in between is served');
+give_back('again');
+isnt(scalar(sent_result($patient)), '', 'and then who waits again');
+session_query($patient, 'COMMIT');
+$_->quit for $patient, $between->{session};
+
 # What is refused takes nothing.
 acquire($node, 'busy', '1 h');
 my $session = session($node);
