@@ -1,0 +1,57 @@
+// What a grant of a lease is made of: judging a look, drawing the token, writing the row. Shared by every call that
+// grants. All of it runs under the name's mutex, but for judge, whose "busy" counts without it.
+#pragma once
+
+#include "lease.hpp"
+#include "lease_state.hpp"
+#include "slots.hpp"
+#include "waiters.hpp"
+
+namespace gatepost {
+
+// The row of a lease is that of slot 0.
+inline constexpr int32 lock_slot = 0;
+
+// LG010.
+[[noreturn]] void refuse_in_flight(LeaseName name);
+
+// LG006 for the row of a semaphore.
+void require_lock(LeaseName name, HeapTuple row);
+
+// The caller's own grant of this name, asked for again with the same request id: the answer was lost on the way.
+bool same_request(const AcquireRequest &request, HeapTuple row);
+
+// Own locks do not conflict in the server: the lease would be live beside the session's lock. 55006.
+void refuse_own_session_rung(LeaseName name);
+
+enum class Verdict { free, busy, same };
+
+// What acquire makes of a look.
+Verdict judge(const AcquireRequest &request, const Look &found, const Moment &moment);
+
+// Whether the name has just become free and is the first waiter's, who has been woken and needs a moment. Others hold
+// back for that long, unless nobody waits. waiter: who asks, nullptr when he is in no queue.
+bool is_called_elsewhere(HeapTuple row, const Moment &moment, uint64 key, const Waiter *waiter);
+
+// A token above the row's. Where the sequence has fallen below it (RESTART, setval, a tool that lost its value) the
+// generation is raised first; that may wait inside the mutex, within bounds.
+int64 draw_above(Oid sequence, HeapTuple row);
+
+// What is granted: a lease, or a permit with its slot and weight.
+struct Granted {
+  char kind;
+  int32 slot;
+  int32 weight;
+};
+
+inline constexpr Granted whole_lease{kind::lock, lock_slot, 1};
+
+// Writes the granted row over old, nullptr when there is none. The clock is read here, in the mutex and after any
+// wait. Result: false when another session got hold of the row.
+bool write_grant(const Slots &slots, Relation history, const AcquireRequest &request, const Granted &granted,
+                 HeapTuple old, int64 token);
+
+// Whether a row that is to be replaced reaches into the toast table.
+bool stored_long(HeapTuple row);
+
+} // namespace gatepost

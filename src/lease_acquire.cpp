@@ -1,0 +1,150 @@
+#include "lease.hpp"
+
+#include "durability.hpp"
+#include "grant.hpp"
+#include "hash.hpp"
+#include "history.hpp"
+#include "identity.hpp"
+#include "locks.hpp"
+#include "mutant.hpp"
+#include "testpoint.hpp"
+#include "token.hpp"
+#include "uses.hpp"
+#include "waiting.hpp"
+
+namespace gatepost {
+namespace {
+
+// The look and the grant under the mutex. Result: the token, 0 when busy.
+int64 grant(const Slots &slots, Relation history, Oid sequence, const AcquireRequest &request, const Look &first,
+            uint64 key, const Waiter *waiter, bool *written) {
+  const Look found = mutant("first_look_believed") ? first : look(slots, request.name, lock_slot);
+  switch (judge(request, found, this_moment())) {
+  case Verdict::busy:
+    return 0;
+  case Verdict::same:
+    // Written once more: the commit that granted may have been cancelled while it waited for a standby, and only the
+    // commit of a write waits again.
+    *written = update_slot(slots, found.row, *slot_data(found.row));
+    return *written ? slot_data(found.row)->token : 0;
+  case Verdict::free:
+    break;
+  }
+  if (is_called_elsewhere(found.row, this_moment(), key, waiter))
+    return 0;
+  at(Point::acquire_mutexed);
+  // A tag held elsewhere is a use or a rung: the name is not free, whatever its row says.
+  const bool tagged = holder_try(key);
+  if (!tagged && !mutant("grants_beside_uses"))
+    return 0;
+  if (mutant("tag_probed"))
+    holder_release(key);
+  at(Point::acquire_tagged);
+  const int64 token = draw_above(sequence, found.row);
+  *written = write_grant(slots, history, request, whole_lease, found.row, token);
+  at(Point::acquire_written);
+  if (tagged && !mutant("tag_probed"))
+    holder_release(key);
+  return *written ? token : 0;
+}
+
+// What one try came to.
+struct Try {
+  int64 token;        // 0: busy
+  int64 remaining_us; // until the holder's deadline as far as the look can tell; -1: unknown
+};
+
+Try busy(const Look &found) {
+  return {0, found.row == nullptr || found.in_flight ? -1 : remaining_us(*slot_data(found.row), this_moment())};
+}
+
+Try try_lease(const AcquireRequest &request, uint64 key, const Waiter *waiter) {
+  // Most who ask are refused: that look takes no lock that anyone waits for, and its "busy" is good without the mutex.
+  Slots slots;
+  open_slots(&slots, AccessShareLock, false, short_patience_us);
+  const Look first = look(slots, request.name, lock_slot);
+  const Verdict verdict = judge(request, first, this_moment());
+  close_slots(&slots);
+  if (verdict == Verdict::busy && !mutant("refused_tries_write"))
+    return busy(first);
+  if (verdict == Verdict::same && (!standby_asked() || mutant("retries_unwritten")))
+    return {slot_data(first.row)->token, -1};
+  at(Point::acquire_looked);
+
+  const bool toast = request.metadata != nullptr || stored_long(first.row);
+  open_slots(&slots, RowExclusiveLock, toast, short_patience_us);
+  const Oid sequence = lock_sequence();
+  const Relation history = open_history();
+  bool written = false;
+  mutex_lock(LockClass::mutex, key);
+  const int64 token = grant(slots, history, sequence, request, first, key, waiter, &written);
+  mutex_unlock(LockClass::mutex, key);
+  if (!written) {
+    close_history(history);
+    unlock_sequence(sequence);
+    close_slots(&slots);
+    return {token, -1};
+  }
+  close_history_written(history, token);
+  close_slots_written(&slots);
+  note_touched(key);
+  note_durable_change();
+  // The same grant asked for again supersedes nothing.
+  if (token_in_use(request.name.bytes()) != token)
+    end_use(request.name);
+  flush_tokens(sequence, token);
+  unlock_sequence(sequence);
+  return {token, -1};
+}
+
+// A name that is free but not to be had yet: the first waiter's for a moment, or a use's or rung's.
+constexpr int64 moment_us = 10 * 1000;
+
+int64 wait_for_lease(const AcquireRequest &request, uint64 key, void (*before_look)(), void (*after_look)()) {
+  const Patience patience = patience_of(request.wait);
+  Waiter waiter;
+  join_queue(key, &waiter);
+  Try result;
+  for (;;) {
+    clear_wake();
+    before_look();
+    result = try_lease(request, key, &waiter);
+    after_look();
+    if (result.token != 0 || patience.left() == 0)
+      break;
+    sleep_for_wake(waiter, result.remaining_us == 0 ? moment_us : result.remaining_us, patience);
+  }
+  leave_queue(waiter, result.token != 0);
+  return result.token;
+}
+
+void do_nothing() {}
+
+void take_snapshot() { PushActiveSnapshot(GetTransactionSnapshot()); }
+
+void drop_snapshot() {
+  PopActiveSnapshot();
+  InvalidateCatalogSnapshotConditionally();
+}
+
+} // namespace
+
+int64 acquire_lease(const AcquireRequest &request) {
+  ensure_identity();
+  refuse_own_session_rung(request.name);
+  const uint64 key = key_of(request.name);
+  const Try first = try_lease(request, key, nullptr);
+  if (first.token != 0 || request.wait == 0)
+    return first.token;
+  refuse_old_snapshot();
+  require_free_hands(request.name);
+  return wait_for_lease(request, key, do_nothing, do_nothing);
+}
+
+int64 acquire_lease_between_transactions(const AcquireRequest &request) {
+  ensure_identity();
+  refuse_own_session_rung(request.name);
+  return wait_for_lease(request, key_of(request.name), take_snapshot, drop_snapshot);
+}
+
+} // namespace gatepost
