@@ -100,7 +100,7 @@ void begin_scan(SlotScan *scan, const Slots &slots, LeaseName name, int32 slot) 
   ScanKeyInit(&keys[1], index_slot, BTEqualStrategyNumber, F_INT4EQ, Int32GetDatum(slot));
   InitDirtySnapshot(scan->dirty);
   scan->dirty.xmin = scan->dirty.xmax = InvalidTransactionId;
-  scan->index = index_open(slots.primary_key, AccessShareLock);
+  scan->index = index_open(slots.primary_key, NoLock); // open_slots has locked it
   scan->scan =
       pg::index_beginscan(slots.heap, scan->index, mutant("snapshot_lookups") ? GetLatestSnapshot() : &scan->dirty, 2);
   index_rescan(scan->scan, keys, 2, nullptr, 0);
@@ -126,7 +126,7 @@ HeapTuple next_version(SlotScan *scan) {
 void end_scan(SlotScan *scan) {
   ExecDropSingleTupleTableSlot(scan->slot);
   index_endscan(scan->scan);
-  index_close(scan->index, AccessShareLock);
+  index_close(scan->index, NoLock);
 }
 
 } // namespace
