@@ -51,10 +51,11 @@ bool is_good(const Look &found, const UseRequest &request) {
 
 [[noreturn]] void refuse_not_held(const UseRequest &request, const char *detail) {
   count_refusal({InvalidOid, &request.name, request.token, 0, RefusalReason::lease_not_held});
-  ereport(ERROR, (errcode(lease_not_held),
-                  errmsg("lease \"%s\" is not held with token %lld", printable(request.name),
-                         static_cast<long long>(request.token)),
-                  detail != nullptr ? errdetail("%s", detail) : 0));
+  ereport(ERROR,
+          (errcode(lease_not_held),
+           errmsg("lease \"%s\" is not held with token %lld", printable(request.name),
+                  static_cast<long long>(request.token)),
+           errdetail("%s", detail != nullptr ? detail : "It is not there, or of a role that you are no member of.")));
 }
 
 [[noreturn]] void refuse_stale(const UseRequest &request, int64 current, const char *detail) {
