@@ -32,7 +32,8 @@ for my $round (1 .. 3)
 	{
 		$worker->{run} = IPC::Run::start(
 			[
-				'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-v', "name=$worker->{name}",
+				# Line by line, so that whatever ends it leaves whole lines behind.
+				'stdbuf', '-oL', 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-v', "name=$worker->{name}",
 				'-f', $script, '-d', $node->connstr('postgres') ],
 			'<', \undef, '>', \$worker->{out}, '2>', \my $errors);
 	}
@@ -46,6 +47,7 @@ for my $round (1 .. 3)
 	my (@tokens, @broken);
 	for my $worker (@workers)
 	{
+		$worker->{out} =~ s/[^\n]+\z//;
 		my @granted = $worker->{out} =~ /^granted (\d+)$/mg;
 		push @broken, "$worker->{name}: its tokens do not rise" if grep { $granted[$_] <= $granted[ $_ - 1 ] } 1 .. $#granted;
 		push @broken, "$worker->{name}: a lease was lost" if $worker->{out} =~ /lost/;
