@@ -7,6 +7,7 @@
 #include "lease_state.hpp"
 #include "locks.hpp"
 #include "mutant.hpp"
+#include "permits.hpp"
 #include "slots.hpp"
 #include "testpoint.hpp"
 #include "waiting.hpp"
@@ -47,22 +48,25 @@ Attempt attempt(const RungRequest &request, uint64 key, bool has_tag) {
   Slots slots;
   open_slots(&slots, AccessShareLock, false, short_patience_us);
   mutex_lock(LockClass::mutex, key);
-  const Look found = look(slots, request.name, 0);
+  const Look first = look(slots, request.name, 0);
+  const Moment moment = this_moment();
+  const bool semaphore = is_semaphore(first) && !mutant("rung_permits_ignored");
+  const Standing found = semaphore ? standing_of(slots, request.name, moment) : standing_of(first, moment);
   if (request.scope == RungScope::session && (found.own_change || purged_in_transaction()) &&
       !mutant("own_changes_ignored"))
     refuse_own_change(request.name);
   Attempt result{Obstacle::none, found.writer, 0};
-  const Moment moment = this_moment();
   if (found.in_flight && !mutant("rung_flight_ignored"))
     result.obstacle = Obstacle::flight;
-  else if (found.row != nullptr && is_live(state_of(*slot_data(found.row), moment)) && !mutant("rung_lease_ignored"))
-    result = {Obstacle::lease, InvalidTransactionId, remaining_us(*slot_data(found.row), moment)};
+  else if (found.live && !mutant("rung_lease_ignored"))
+    result = {Obstacle::lease, InvalidTransactionId, found.remaining_us};
   else if (!has_tag && !holder_take(key, mode_of(request.shared), false))
     result.obstacle = Obstacle::tag;
   if (result.obstacle == Obstacle::none) {
     at(Point::rung_taken);
-    if (found.row != nullptr && state_of(*slot_data(found.row), moment) == State::lapsed &&
-        !mutant("takeover_unmarked"))
+    if (found.lapsed && semaphore && !mutant("permits_unmarked"))
+      mark_permits_superseded(slots, request.name, moment);
+    else if (found.lapsed && !semaphore && !mutant("takeover_unmarked"))
       mark_superseded(slots, request.name, 0);
   }
   mutex_unlock(LockClass::mutex, key);

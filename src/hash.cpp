@@ -19,6 +19,12 @@ uint64 hash64(std::string_view bytes) {
   return key;
 }
 
+uint64 mixed(uint64 number) {
+  number = (number ^ number >> 33) * UINT64CONST(0xff51afd7ed558ccd);
+  number = (number ^ number >> 33) * UINT64CONST(0xc4ceb9fe1a85ec53);
+  return number ^ number >> 33;
+}
+
 namespace {
 
 // The UTF-8 form of a name. Bytes that have none are taken as they are: names are any bytes that the database takes.

@@ -6,6 +6,7 @@
 #include "identity.hpp"
 #include "locks.hpp"
 #include "mutant.hpp"
+#include "permits.hpp"
 #include "rights.hpp"
 #include "testpoint.hpp"
 #include "token.hpp"
@@ -18,13 +19,13 @@ constexpr int64 holder_patience_us = 5 * USECS_PER_SEC;
 
 // Opens lease_slots for the holder of a lease: queued DDL must not lose it, so a call may wait for the locks up to a
 // third of what is left, and at most 5 s.
-void open_slots_for_holder(Slots *slots, LeaseName name) {
+void open_slots_for_holder(Slots *slots, LeaseName name, int64 token) {
   if (try_open_slots(slots, RowExclusiveLock, false, 0))
     return;
   int64 patience = short_patience_us;
   Slots reading;
   if (!mutant("holders_impatient") && try_open_slots(&reading, AccessShareLock, false, short_patience_us)) {
-    const Look found = look(reading, name, lock_slot);
+    const Look found = look_for(reading, name, token);
     if (found.row != nullptr)
       patience = Max(patience, remaining_us(*slot_data(found.row), this_moment()) / 3);
     // The deadlock detector does not see this wait.
@@ -40,7 +41,6 @@ void open_slots_for_holder(Slots *slots, LeaseName name) {
 HeapTuple own_row(LeaseName name, const Look &found, int64 token) {
   if (found.in_flight)
     refuse_in_flight(name);
-  require_lock(name, found.row);
   if (found.row == nullptr || (slot_data(found.row)->token != token && !mutant("tokens_uncompared")))
     return nullptr;
   require_member(slot_data(found.row)->role, name);
@@ -56,10 +56,10 @@ bool may_change(const SlotData &row, const Moment &moment) {
 // in which the lease was found live: no later one may lengthen it.
 template <class Change> bool change_held(LeaseName name, int64 token, Point point, Change change) {
   Slots slots;
-  open_slots_for_holder(&slots, name);
+  open_slots_for_holder(&slots, name, token);
   const uint64 key = key_of(name);
   mutex_lock(LockClass::mutex, key);
-  const HeapTuple row = own_row(name, look(slots, name, lock_slot), token);
+  const HeapTuple row = own_row(name, look_for(slots, name, token), token);
   at(point);
   const Moment moment = this_moment();
   const bool changed = row != nullptr && may_change(*slot_data(row), moment);

@@ -91,7 +91,9 @@ struct SlotScan {
   bool more; // of the same chain
 };
 
+// The slots of a name come in order, so a look at slot 0 may as well meet the next one.
 void begin_scan(SlotScan *scan, const Slots &slots, LeaseName name, int32 slot) {
+  const int key_count = slot == 0 ? 1 : 2;
   constexpr AttrNumber index_name = 1;
   constexpr AttrNumber index_slot = 2;
   ScanKeyData keys[2];
@@ -102,8 +104,9 @@ void begin_scan(SlotScan *scan, const Slots &slots, LeaseName name, int32 slot) 
   scan->dirty.xmin = scan->dirty.xmax = InvalidTransactionId;
   scan->index = index_open(slots.primary_key, NoLock); // open_slots has locked it
   scan->scan =
-      pg::index_beginscan(slots.heap, scan->index, mutant("snapshot_lookups") ? GetLatestSnapshot() : &scan->dirty, 2);
-  index_rescan(scan->scan, keys, 2, nullptr, 0);
+      pg::index_beginscan(slots.heap, scan->index, mutant("snapshot_lookups") ? GetLatestSnapshot() : &scan->dirty,
+                          key_count);
+  index_rescan(scan->scan, keys, key_count, nullptr, 0);
   scan->slot = table_slot_create(slots.heap, nullptr);
   scan->more = false;
 }
@@ -145,6 +148,10 @@ Look look(const Slots &slots, LeaseName name, int32 slot) {
   SlotScan scan;
   begin_scan(&scan, slots, name, slot);
   while (HeapTuple tuple = next_version(&scan)) {
+    if (slot_data(tuple)->slot != slot) {
+      found.permits = true;
+      break;
+    }
     if (TransactionIdIsValid(scan.dirty.xmin)) {
       found.in_flight = true;
       found.writer = scan.dirty.xmin;

@@ -17,6 +17,7 @@ struct Look {
   bool in_flight;       // another open transaction has changed or deleted the row, or locks it
   bool own_change;      // this transaction has written the row
   TransactionId writer; // the other transaction, where it is known
+  bool permits;         // looking at slot 0: another slot of the name has a row
 };
 
 Look look(const Slots &slots, LeaseName name, int32 slot);
