@@ -82,7 +82,9 @@ bool write_grant(const Slots &slots, Relation history, const AcquireRequest &req
                       request.request_id,
                       granted.kind,
                       stored::held,
-                      false};
+                      false,
+                      mutant("yield_outlives_grant") && old != nullptr && slot_data(old)->yield_asked,
+                      {}};
   const SlotText texts{request.name,
                        request.owner != nullptr ? request.owner
                                                 : client_label(application_name, address, has_address, MyProcPid),

@@ -47,7 +47,7 @@ int64 break_lease(LeaseName name, int64 token, const char *reason) {
   int64 result = 0;
   if (found.row != nullptr && (token == 0 || slot_data(found.row)->token == token) &&
       is_live(state_of(*slot_data(found.row), this_moment()))) {
-    SlotData data = *slot_data(found.row);
+    SlotData data = copy_of(found.row);
     const Moment moment = this_moment();
     data.state = stored::broken;
     data.prior = data.token;
