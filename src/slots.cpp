@@ -107,17 +107,21 @@ void aim(SlotReader *reader, LeaseName name, int32 slot) {
 
 // nullptr at the end. The tuple is good until the next call.
 HeapTuple next_version(SlotReader *reader) {
-  for (;;) {
+  const MemoryContext outer = MemoryContextSwitchTo(reader->memory);
+  HeapTuple tuple = nullptr;
+  while (tuple == nullptr) {
     if (!reader->more) {
       if (index_getnext_tid(reader->scan, ForwardScanDirection) == nullptr)
-        return nullptr;
+        break;
       at(Point::look_started);
     }
     const bool found = index_fetch_heap(reader->scan, reader->slot);
     reader->more = found && reader->scan->xs_heap_continue;
     if (found)
-      return ExecFetchSlotHeapTuple(reader->slot, false, nullptr);
+      tuple = ExecFetchSlotHeapTuple(reader->slot, false, nullptr);
   }
+  MemoryContextSwitchTo(outer);
+  return tuple;
 }
 
 // Overwrites the settled row in place. Change: (SlotData *).
@@ -151,6 +155,7 @@ void open_reader(SlotReader *reader, const Slots &slots) {
                                      mutant("snapshot_lookups") ? GetLatestSnapshot() : &reader->dirty, 2);
   reader->slot = table_slot_create(slots.heap, nullptr);
   reader->more = false;
+  reader->memory = CurrentMemoryContext;
 }
 
 void close_reader(SlotReader *reader) {

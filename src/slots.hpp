@@ -27,7 +27,8 @@ struct SlotReader {
   Relation index;
   IndexScanDesc scan;
   TupleTableSlot *slot;
-  bool more; // of the same chain
+  bool more;            // of the same chain
+  MemoryContext memory; // the scan keeps what it allocates on its way
 };
 
 void open_reader(SlotReader *reader, const Slots &slots);
