@@ -55,8 +55,8 @@ Attempt attempt(const RungRequest &request, uint64 key, bool has_tag) {
   const Moment moment = this_moment();
   if (found.in_flight && !mutant("rung_flight_ignored"))
     result.obstacle = Obstacle::flight;
-  else if (found.row != nullptr && is_live(state_of(*slot_data(found.row), moment)) && !mutant("rung_lease_ignored"))
-    result = {Obstacle::lease, InvalidTransactionId, remaining_us(*slot_data(found.row), moment)};
+  else if (found.row != nullptr && is_shut(*slot_data(found.row), moment) && !mutant("rung_lease_ignored"))
+    result = {Obstacle::lease, InvalidTransactionId, shut_us(*slot_data(found.row), moment)};
   else if (!has_tag && !holder_take(key, mode_of(request.shared), false))
     result.obstacle = Obstacle::tag;
   if (result.obstacle == Obstacle::none) {

@@ -59,7 +59,7 @@ Verdict judge(const AcquireRequest &request, const Look &found, const Moment &mo
   const State state = state_of(*slot_data(found.row), moment);
   if (state == State::held && same_request(request, found.row))
     return Verdict::same;
-  return is_live(state) ? Verdict::busy : Verdict::free;
+  return is_shut(*slot_data(found.row), moment) ? Verdict::busy : Verdict::free;
 }
 
 bool write_grant(const Slots &slots, Relation history, const AcquireRequest &request, const Granted &granted,
@@ -107,8 +107,8 @@ bool is_called_elsewhere(HeapTuple row, const Moment &moment, uint64 key, const 
   constexpr int64 call_us = 10 * 1000;
   if (row == nullptr || mutant("tries_overtake"))
     return false;
-  const SlotData &data = *slot_data(row);
-  if (data.boot != moment.boot || moment.now - data.deadline >= call_us || moment.now < data.deadline)
+  const int64 open = open_for_us(*slot_data(row), moment);
+  if (open < 0 || open >= call_us)
     return false;
   return waiter != nullptr ? !is_first(*waiter) : others_wait(key);
 }

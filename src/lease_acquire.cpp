@@ -52,11 +52,11 @@ namespace {
 // What one try came to.
 struct Try {
   int64 token;        // 0: busy
-  int64 remaining_us; // until the holder's deadline as far as the look can tell; -1: unknown
+  int64 remaining_us; // until the name is open as far as the look can tell; -1: unknown
 };
 
 Try busy(const Look &found) {
-  return {0, found.row == nullptr || found.in_flight ? -1 : remaining_us(*slot_data(found.row), this_moment())};
+  return {0, found.row == nullptr || found.in_flight ? -1 : shut_us(*slot_data(found.row), this_moment())};
 }
 
 Try try_lease(const AcquireRequest &request, uint64 key, const Waiter *waiter) {

@@ -39,10 +39,10 @@ struct All {
 
 // What a look at all, or a try, came to.
 struct Outcome {
-  int busy;           // -1: none
-  int64 remaining_us; // of the busy one, as far as the look can tell; -1: unknown
-  bool same;          // the caller's own grants asked for again, all of them
-  bool toast;         // a row reaches into the toast table
+  int busy;      // -1: none
+  int64 shut_us; // until the busy one is open, as far as the look can tell; -1: unknown
+  bool same;     // the caller's own grants asked for again, all of them
+  bool toast;    // a row reaches into the toast table
 };
 
 bool before(const Wanted &a, const Wanted &b) {
@@ -65,7 +65,7 @@ Outcome look_at_all(const All &all) {
     if (verdict == Verdict::busy) {
       outcome.busy = i;
       if (found.row != nullptr && !found.in_flight)
-        outcome.remaining_us = remaining_us(*slot_data(found.row), moment);
+        outcome.shut_us = shut_us(*slot_data(found.row), moment);
     }
     if (verdict == Verdict::same)
       all.wanted[i].token = slot_data(found.row)->token;
@@ -180,7 +180,7 @@ Outcome wait_for_all(const All &all, int busy) {
     }
     const uint64 key = all.wanted[outcome.busy].key;
     if (key == waiter.key) {
-      sleep_for_wake(waiter, outcome.remaining_us == 0 ? moment_us : outcome.remaining_us, patience);
+      sleep_for_wake(waiter, outcome.shut_us == 0 ? moment_us : outcome.shut_us, patience);
       continue;
     }
     leave_queue(waiter, false);

@@ -6,6 +6,7 @@
 #include "identity.hpp"
 #include "lease_state.hpp"
 #include "locks.hpp"
+#include "mutant.hpp"
 #include "slots.hpp"
 
 namespace gatepost {
@@ -13,7 +14,7 @@ namespace {
 
 // Since when the row has been over, 0 or more; -1: it is not.
 int64 ended_for(const SlotData &row, const Moment &moment) {
-  if (is_live(state_of(row, moment)))
+  if (is_live(state_of(row, moment)) || (is_shut(row, moment) && !mutant("closed_names_purged")))
     return -1;
   if (row.boot == moment.boot)
     return Max(moment.now - row.deadline, 0);
