@@ -119,7 +119,8 @@ LeaseName *names_argument(FunctionCallInfo fcinfo, int index, int *count) {
       static_cast<LeaseName *>(MemoryContextAllocHuge(CurrentMemoryContext, sizeof(LeaseName) * elements.count));
   for (int i = 0; i < elements.count; i++) {
     names[i] = {DatumGetTextPP(elements.values[i])};
-    check_name(names[i], "an element of names");
+    if (names[i].bytes().empty() || names[i].bytes().size() > max_name_bytes)
+      check_name(names[i], psprintf("element %d of names", i + 1));
   }
   *count = elements.count;
   return names;
@@ -131,7 +132,8 @@ int64 *tokens_argument(FunctionCallInfo fcinfo, int index, int *count) {
   auto *tokens = static_cast<int64 *>(MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int64) * elements.count));
   for (int i = 0; i < elements.count; i++) {
     tokens[i] = DatumGetInt64(elements.values[i]);
-    check_token(tokens[i], max_token, "tokens: element");
+    if (tokens[i] < 1 || tokens[i] > max_token)
+      check_token(tokens[i], max_token, psprintf("element %d of tokens,", i + 1));
   }
   *count = elements.count;
   return tokens;

@@ -71,6 +71,8 @@ void renew(SlotData *row, int64 ttl, const Moment &moment) {
   row->deadline = moment.now + row->ttl;
   row->boot = moment.boot;
   row->renewed_at = GetCurrentTimestamp();
+  if (mutant("yield_lost_by_renewal"))
+    row->yield_asked = false;
 }
 
 void release(SlotData *row, const Moment &moment) {

@@ -97,7 +97,8 @@ int take_each(const All &all, const Targets &targets, const Waiter *waiter) {
     mutex_lock(LockClass::mutex, wanted.key);
     wanted.token = grant_lease(targets.slots, targets.history, targets.sequence, all.request_for(i), Look{}, wanted.key,
                                here, &written);
-    mutex_unlock(LockClass::mutex, wanted.key);
+    if (!mutant("mutexes_kept"))
+      mutex_unlock(LockClass::mutex, wanted.key);
     if (written) {
       note_touched(wanted.key);
       note_durable_change();
@@ -142,7 +143,7 @@ int take_all_or_none(const All &all, const Targets &targets, const Waiter *waite
 
 Outcome try_all(const All &all, const Waiter *waiter) {
   Outcome outcome = look_at_all(all);
-  if (outcome.busy >= 0 || (outcome.same && !standby_asked()))
+  if ((outcome.busy >= 0 && !mutant("refused_tries_write")) || (outcome.same && !standby_asked()))
     return outcome;
   at(Point::acquire_looked);
   Targets targets;
@@ -183,7 +184,8 @@ Outcome wait_for_all(const All &all, int busy) {
       sleep_for_wake(waiter, outcome.shut_us == 0 ? moment_us : outcome.shut_us, patience);
       continue;
     }
-    leave_queue(waiter, false);
+    if (!mutant("queues_kept"))
+      leave_queue(waiter, false);
     join_queue(key, &waiter);
   }
 }

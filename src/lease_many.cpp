@@ -2,6 +2,7 @@
 
 #include "clock.hpp"
 #include "durability.hpp"
+#include "grant.hpp"
 #include "hash.hpp"
 #include "held.hpp"
 #include "identity.hpp"
@@ -30,8 +31,11 @@ void tell_why(HeldLease *lease, const Look &found, const Moment &moment) {
   if (newest == nullptr || slot_data(newest)->kind != kind::lock || !is_own(newest))
     return tell(lease, Told::lost, "unknown");
   const char *status = status_of(found, lease->token, moment);
-  if (strcmp(status, "in_flight") == 0)
+  if (strcmp(status, "in_flight") == 0) {
+    if (mutant("one_fails_all"))
+      refuse_in_flight(lease->name);
     return tell(lease, Told::in_flight, nullptr);
+  }
   tell(lease, Told::lost, status);
 }
 
@@ -78,10 +82,13 @@ template <class Change> bool change_one(Batch *batch, HeldLease *lease, Point po
   const MemoryContext outer = MemoryContextSwitchTo(batch->each);
   const uint64 key = key_of(lease->name);
   const int64 patience = batch->deadline == 0 ? 0 : Max(batch->deadline - monotonic_us(), 0);
+  if (mutant("mutexes_awaited"))
+    mutex_lock(LockClass::mutex, key);
   const bool had = mutex_try(LockClass::mutex, key, patience);
   if (had) {
     const bool here = change_row(batch, lease, point, change);
-    mutex_unlock(LockClass::mutex, key);
+    if (!mutant("mutexes_kept"))
+      mutex_unlock(LockClass::mutex, key);
     if (here)
       note_touched(key);
     *changed |= here;

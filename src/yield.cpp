@@ -21,11 +21,16 @@ bool request_yield(LeaseName name, const NameData &reason) {
   foreach (cell, slots_of_name(slots, name)) {
     const Look found = look(slots, name, lfirst_int(cell));
     in_flight |= found.in_flight;
-    if (found.in_flight || slot_data(found.row)->kind == kind::semaphore ||
+    if ((found.in_flight && !mutant("yield_flight_ignored")) || slot_data(found.row)->kind == kind::semaphore ||
         !is_live(state_of(*slot_data(found.row), this_moment())))
       continue;
-    if (!mutant("yield_unmarked"))
+    if (mutant("yield_rolled_back")) {
+      SlotData data = copy_of(found.row);
+      data.yield_asked = true;
+      update_slot(slots, found.row, data);
+    } else {
       mark_yield(slots, name, lfirst_int(cell), reason);
+    }
     asked = true;
   }
   mutex_unlock(LockClass::mutex, key);
