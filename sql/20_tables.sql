@@ -15,6 +15,8 @@ CREATE TABLE gatepost.lease_slots (
     kind        pg_catalog."char"      NOT NULL,
     state       pg_catalog."char"      NOT NULL,
     superseded  pg_catalog.bool        NOT NULL,
+    yield_asked pg_catalog.bool        NOT NULL,
+    yield_reason pg_catalog.name       NOT NULL,
     name        pg_catalog.text        COLLATE pg_catalog."C" NOT NULL,
     owner       pg_catalog.text,
     client_addr pg_catalog.inet,
@@ -41,6 +43,8 @@ COMMENT ON COLUMN gatepost.lease_slots.request_id IS 'The request_id of the acqu
 COMMENT ON COLUMN gatepost.lease_slots.kind IS 'l lease, s limit of a semaphore, p permit';
 COMMENT ON COLUMN gatepost.lease_slots.state IS 'h held (until the deadline), r released, b broken';
 COMMENT ON COLUMN gatepost.lease_slots.superseded IS 'An advisory rung has taken the name since the lease lapsed; set in place';
+COMMENT ON COLUMN gatepost.lease_slots.yield_asked IS 'Somebody asks the holder to give the lease up; set in place';
+COMMENT ON COLUMN gatepost.lease_slots.yield_reason IS 'Why, empty for no reason given; set in place';
 COMMENT ON COLUMN gatepost.lease_slots.name IS 'The name, compared by bytes';
 COMMENT ON COLUMN gatepost.lease_slots.owner IS 'A label for people, never a credential';
 COMMENT ON COLUMN gatepost.lease_slots.client_addr IS 'Address of the client that acquired, NULL on a unix socket';

@@ -58,7 +58,7 @@ Attempt attempt(const RungRequest &request, uint64 key, bool has_tag) {
   Attempt result{Obstacle::none, found.writer, 0};
   if (found.in_flight && !mutant("rung_flight_ignored"))
     result.obstacle = Obstacle::flight;
-  else if (found.live && !mutant("rung_lease_ignored"))
+  else if (found.shut && !mutant("rung_lease_ignored"))
     result = {Obstacle::lease, InvalidTransactionId, found.remaining_us};
   else if (!has_tag && !holder_take(key, mode_of(request.shared), false))
     result.obstacle = Obstacle::tag;

@@ -58,7 +58,7 @@ Verdict judge(const AcquireRequest &request, const Look &found, const Moment &mo
   const State state = state_of(*slot_data(found.row), moment);
   if (state == State::held && same_request(request, found.row))
     return Verdict::same;
-  return is_live(state) ? Verdict::busy : Verdict::free;
+  return is_shut(*slot_data(found.row), moment) ? Verdict::busy : Verdict::free;
 }
 
 bool write_grant(const Slots &slots, Relation history, const AcquireRequest &request, const Granted &granted,
@@ -81,7 +81,9 @@ bool write_grant(const Slots &slots, Relation history, const AcquireRequest &req
                       request.request_id,
                       granted.kind,
                       stored::held,
-                      false};
+                      false,
+                      mutant("yield_outlives_grant") && old != nullptr && slot_data(old)->yield_asked,
+                      {}};
   const SlotText texts{request.name,
                        request.owner != nullptr ? request.owner
                                                 : client_label(application_name, address, has_address, MyProcPid),
@@ -110,8 +112,8 @@ bool is_called_elsewhere(HeapTuple row, const Moment &moment, uint64 key, const 
 
 bool has_just_ended(const SlotData &row, const Moment &moment) {
   constexpr int64 call_us = 10 * 1000;
-  return row.boot == moment.boot && moment.now - row.deadline < call_us && moment.now >= row.deadline &&
-         !mutant("tries_overtake");
+  const int64 open = open_for_us(row, moment);
+  return open >= 0 && open < call_us && !mutant("tries_overtake");
 }
 
 bool others_are_first(uint64 key, const Waiter *waiter) {

@@ -5,6 +5,7 @@
 #include "hash.hpp"
 #include "history.hpp"
 #include "identity.hpp"
+#include "lease_acquire.hpp"
 #include "locks.hpp"
 #include "mutant.hpp"
 #include "testpoint.hpp"
@@ -13,11 +14,9 @@
 #include "waiting.hpp"
 
 namespace gatepost {
-namespace {
 
-// The look and the grant under the mutex. Result: the token, 0 when busy.
-int64 grant(const Slots &slots, Relation history, Oid sequence, const AcquireRequest &request, const Look &first,
-            uint64 key, const Waiter *waiter, bool *written) {
+int64 grant_lease(const Slots &slots, Relation history, Oid sequence, const AcquireRequest &request, const Look &first,
+                  uint64 key, const Waiter *waiter, bool *written) {
   const Look found = mutant("first_look_believed") ? first : look(slots, request.name, lock_slot);
   switch (judge(request, found, this_moment())) {
   case Verdict::busy:
@@ -48,14 +47,16 @@ int64 grant(const Slots &slots, Relation history, Oid sequence, const AcquireReq
   return *written ? token : 0;
 }
 
+namespace {
+
 // What one try came to.
 struct Try {
   int64 token;        // 0: busy
-  int64 remaining_us; // until the holder's deadline as far as the look can tell; -1: unknown
+  int64 remaining_us; // until the name is open as far as the look can tell; -1: unknown
 };
 
 Try busy(const Look &found) {
-  return {0, found.row == nullptr || found.in_flight ? -1 : remaining_us(*slot_data(found.row), this_moment())};
+  return {0, found.row == nullptr || found.in_flight ? -1 : shut_us(*slot_data(found.row), this_moment())};
 }
 
 Try try_lease(const AcquireRequest &request, uint64 key, const Waiter *waiter) {
@@ -77,7 +78,7 @@ Try try_lease(const AcquireRequest &request, uint64 key, const Waiter *waiter) {
   const Relation history = open_history();
   bool written = false;
   mutex_lock(LockClass::mutex, key);
-  const int64 token = grant(slots, history, sequence, request, first, key, waiter, &written);
+  const int64 token = grant_lease(slots, history, sequence, request, first, key, waiter, &written);
   mutex_unlock(LockClass::mutex, key);
   if (!written) {
     close_history(history);
@@ -96,9 +97,6 @@ Try try_lease(const AcquireRequest &request, uint64 key, const Waiter *waiter) {
   unlock_sequence(sequence);
   return {token, -1};
 }
-
-// A name that is free but not to be had yet: the first waiter's for a moment, or a use's or rung's.
-constexpr int64 moment_us = 10 * 1000;
 
 int64 wait_for_lease(const AcquireRequest &request, uint64 key, void (*before_look)(), void (*after_look)()) {
   const Patience patience = patience_of(request.wait);

@@ -70,7 +70,7 @@ struct Breaking {
     if (found.row == nullptr || (token != 0 && slot_data(found.row)->token != token) ||
         !is_live(state_of(*slot_data(found.row), this_moment())))
       return {0, 0};
-    SlotData data = *slot_data(found.row);
+    SlotData data = copy_of(found.row);
     const Moment moment = this_moment();
     data.state = stored::broken;
     data.prior = data.token;

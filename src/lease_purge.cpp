@@ -15,7 +15,7 @@ namespace {
 
 // Since when the row has been over, 0 or more; -1: it is not.
 int64 ended_for(const SlotData &row, const Moment &moment) {
-  if (is_live(state_of(row, moment)))
+  if (is_live(state_of(row, moment)) || (is_shut(row, moment) && !mutant("closed_names_purged")))
     return -1;
   if (row.boot == moment.boot)
     return Max(moment.now - row.deadline, 0);
@@ -31,7 +31,8 @@ int by_name(const ListCell *one, const ListCell *other) {
       LeaseName{static_cast<text *>(lfirst(other))}.bytes());
 }
 
-// Names whose rows seem to be over, in order: a semaphore's comes as often as it has rows. The scan may miscount under renewals; each is looked at again under its mutex.
+// Names whose rows seem to be over, in order: a semaphore's comes as often as it has rows. The scan may miscount under
+// renewals; each is looked at again under its mutex.
 List *candidates(const Slots &slots, int64 older_than, text *prefix) {
   List *names = NIL;
   SnapshotData dirty;

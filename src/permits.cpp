@@ -17,8 +17,7 @@ Hint hints[hint_count];
 Hint *hint_of(int64 token) { return &hints[mixed(static_cast<uint64>(token)) % hint_count]; }
 
 bool has_token(const SlotData &row, int64 token) {
-  return row.kind == kind::permit &&
-         (row.token == token || (row.state == stored::broken && row.prior == token));
+  return row.kind == kind::permit && (row.token == token || (row.state == stored::broken && row.prior == token));
 }
 
 bool has_token(HeapTuple row, int64 token) { return row != nullptr && has_token(*slot_data(row), token); }
@@ -45,13 +44,21 @@ bool is_semaphore(const Look &found) {
 }
 
 Look look_for(const Slots &slots, LeaseName name, int64 token) {
+  SlotReader reader;
+  open_reader(&reader, slots);
+  const Look found = look_for(&reader, slots, name, token);
+  close_reader(&reader);
+  return found;
+}
+
+Look look_for(SlotReader *reader, const Slots &slots, LeaseName name, int64 token) {
   const Hint hint = *hint_of(token);
   if (hint.token == token) {
-    const Look found = look(slots, name, hint.slot);
+    const Look found = look(reader, name, hint.slot);
     if (has_token(found.row, token))
       return found;
   }
-  const Look first = look(slots, name, 0);
+  const Look first = look(reader, name, 0);
   if (!is_semaphore(first))
     return first;
   Look none{};
@@ -59,7 +66,7 @@ Look look_for(const Slots &slots, LeaseName name, int64 token) {
   const int32 slot = slot_with(slots, name, token);
   if (slot == 0)
     return none;
-  const Look found = look(slots, name, slot);
+  const Look found = look(reader, name, slot);
   // Without the mutex it may have moved on meanwhile.
   if (!has_token(found.row, token) && !has_token(found.flight, token))
     return none;
@@ -98,10 +105,10 @@ Standing standing_of(const Look &lease, const Moment &moment) {
   standing.writer = lease.writer;
   if (lease.row == nullptr)
     return standing;
-  const State state = state_of(*slot_data(lease.row), moment);
-  standing.live = is_live(state);
-  standing.lapsed = state == State::lapsed;
-  standing.remaining_us = remaining_us(*slot_data(lease.row), moment);
+  const SlotData &row = *slot_data(lease.row);
+  standing.shut = is_shut(row, moment);
+  standing.lapsed = state_of(row, moment) == State::lapsed;
+  standing.remaining_us = shut_us(row, moment);
   return standing;
 }
 
@@ -115,10 +122,10 @@ Standing standing_of(const Slots &slots, LeaseName name, const Moment &moment) {
     if (found->in_flight) {
       standing.in_flight = true;
       standing.writer = found->writer;
-    } else if (found->is_live(moment)) {
-      const int64 remaining = remaining_us(found->row, moment);
-      standing.remaining_us = standing.live ? Min(standing.remaining_us, remaining) : remaining;
-      standing.live = true;
+    } else if (found->is_shut(moment)) {
+      const int64 remaining = shut_us(found->row, moment);
+      standing.remaining_us = standing.shut ? Min(standing.remaining_us, remaining) : remaining;
+      standing.shut = true;
     } else if (found->has_row && state_of(found->row, moment) == State::lapsed) {
       standing.lapsed = true;
     }

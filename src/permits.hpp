@@ -19,6 +19,7 @@ bool is_semaphore(const Look &found);
 // The row that the token belongs to: slot 0 of a lease, whatever its token is; the slot of the permit that has the token
 // or had it before it was broken. A semaphore without such a permit: no row, and permits set.
 Look look_for(const Slots &slots, LeaseName name, int64 token);
+Look look_for(SlotReader *reader, const Slots &slots, LeaseName name, int64 token);
 
 // Where this backend has written a permit last, so that look_for need not search.
 void remember_permit(int64 token, int32 slot);
@@ -32,11 +33,11 @@ List *live_permits(const Slots &slots, LeaseName name, const Moment &moment);
 // What a lease or the permits of a name are to an advisory lock.
 struct Standing {
   bool in_flight;
-  bool live;
+  bool shut; // live, or closed after a lapse
   bool lapsed;
   bool own_change;
   TransactionId writer; // of what is in flight, where it is known
-  int64 remaining_us;   // of what is live, until the first lapses
+  int64 remaining_us;   // of what is shut, until the first opens
 };
 
 Standing standing_of(const Look &lease, const Moment &moment);

@@ -76,6 +76,7 @@ extern "C" {
 #include "storage/sinvaladt.h"
 #include "storage/sinval.h"
 #include "utils/acl.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/guc.h"

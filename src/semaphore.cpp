@@ -49,7 +49,7 @@ bool resize_semaphore(LeaseName name, int32 permits) {
                     errhint("The first semaphore_acquire makes it.")));
   if (!is_administrator())
     require_member(slot_data(first.row)->role, name);
-  SlotData data = *slot_data(first.row);
+  SlotData data = copy_of(first.row);
   const bool changed = data.weight != permits;
   if (changed) {
     const Moment moment = this_moment();

@@ -6,6 +6,7 @@
 #include "hash.hpp"
 #include "history.hpp"
 #include "identity.hpp"
+#include "lease_acquire.hpp"
 #include "locks.hpp"
 #include "mutant.hpp"
 #include "permits.hpp"
@@ -78,11 +79,11 @@ struct Search {
       highest = Max(highest, found.row.token);
     if (found.has_flight && same_request(request.grant, found.flight) && found.flight.state == stored::held)
       refuse_in_flight(request.grant.name);
-    if (found.in_flight || found.is_live(moment)) {
+    if (found.in_flight || found.is_shut(moment)) {
       taken += found.weight_taken(moment);
       if (found.in_flight)
         return;
-      const int64 remaining = gatepost::remaining_us(found.row, moment);
+      const int64 remaining = shut_us(found.row, moment);
       remaining_us = remaining_us < 0 ? remaining : Min(remaining_us, remaining);
       if (same_request(request.grant, found.row) && state_of(found.row, moment) == State::held)
         same = found.slot;
@@ -242,9 +243,6 @@ Try try_permit(const SemaphoreRequest &request, uint64 key, const Waiter *waiter
   unlock_sequence(sequence);
   return result;
 }
-
-// Free but not to be had yet: the first waiter's for a moment, or a use's or rung's.
-constexpr int64 moment_us = 10 * 1000;
 
 int64 wait_for_permit(const SemaphoreRequest &request, uint64 key) {
   const Patience patience = patience_of(request.grant.wait);

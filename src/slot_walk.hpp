@@ -18,18 +18,15 @@ struct SlotVersions {
   SlotData row;
   SlotData flight;
 
-  bool is_live(const Moment &moment) const { return has_row && gatepost::is_live(state_of(row, moment)); }
-  // Permits that are live or in flight here.
+  bool is_shut(const Moment &moment) const { return has_row && gatepost::is_shut(row, moment); }
+  // Permits that are live or in flight here, or closed after a lapse.
   int32 weight_taken(const Moment &moment) const;
 };
 
 struct SlotWalk {
-  SnapshotData dirty;
-  Relation index;
-  IndexScanDesc scan;
-  TupleTableSlot *place;
-  bool more;  // of the same chain
-  bool ahead; // place holds the first version of the next slot
+  SlotReader reader;
+  int32 last;
+  HeapTuple ahead; // the first version of the next slot
   SlotVersions found;
 };
 

@@ -158,12 +158,13 @@ VirtualTransactionId *queue_of(uint64 key, int *count) {
 
 void note_touched(uint64 key) {
   make_wake_context();
+  if (touched_count == most_touched)
+    return;
   const SubTransactionId here = GetCurrentSubTransactionId();
   for (int i = touched_count - 1; i >= 0; i--)
     if (touched[i].key == key && touched[i].subtransaction == here)
       return;
-  if (touched_count < most_touched)
-    touched[touched_count++] = {key, here, false};
+  touched[touched_count++] = {key, here, false};
 }
 
 void wake_first(uint64 key) {
