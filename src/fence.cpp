@@ -100,6 +100,13 @@ bool is_good(const Look &found, const UseRequest &request) {
 
 HolderMode tag_mode() { return mutant("use_as_shared") ? HolderMode::shared : HolderMode::use; }
 
+// Lets the tag go of a use that did not come about: a waiter may have found it taken meanwhile.
+void drop_tag(uint64 key) {
+  holder_drop(key, tag_mode());
+  if (!mutant("dropped_tags_wake_nobody"))
+    wake_first(key);
+}
+
 enum class Outcome { used, refused, wait_for_writer, wait_for_tag };
 
 // One try, under the mutex: look; tag without waiting; look again, since a release in flight at the first look can have
@@ -137,7 +144,7 @@ bool use_at_once(const Slots &slots, const UseRequest &request, uint64 key, Look
   // Another row may have taken the place, but none with this token.
   if (look_again(slots, found) && is_good(*found, request))
     return true;
-  holder_drop(key, tag_mode());
+  drop_tag(key);
   return false;
 }
 
@@ -168,11 +175,11 @@ void use_lease(LeaseName name, int64 token, bool live) {
     close_slots(&slots);
     switch (outcome) {
     case Outcome::used:
+      note_touched(key);
       // Asked again for a live lease, it is one use all the same.
       if (token_in_use(name.bytes()) != token)
         note_use(name, token);
       note_holder_tag();
-      note_touched(key);
       return;
     case Outcome::refused:
       refuse(request, found);
@@ -183,7 +190,8 @@ void use_lease(LeaseName name, int64 token, bool live) {
       // A lock on the name of a lapsed lease is waited for by another, or a transaction that is about to end has one on
       // what it has released.
       holder_take(key, tag_mode(), true);
-      holder_drop(key, tag_mode());
+      at(Point::tag_waited);
+      drop_tag(key);
       break;
     }
   }

@@ -39,6 +39,7 @@ int64 break_lease(LeaseName name, int64 token, const char *reason) {
   const Oid sequence = lock_sequence();
   const Relation history = open_history();
   const uint64 key = key_of(name);
+  note_touched(key);
   mutex_lock(LockClass::mutex, key);
   const Look found = look(slots, name, lock_slot);
   if (found.in_flight)
@@ -74,7 +75,6 @@ int64 break_lease(LeaseName name, int64 token, const char *reason) {
   }
   close_history_written(history, result);
   close_slots_written(&slots);
-  note_touched(key);
   note_durable_change();
   end_use(name);
   flush_tokens(sequence, result);

@@ -58,6 +58,8 @@ template <class Change> bool change_held(LeaseName name, int64 token, Point poin
   Slots slots;
   open_slots_for_holder(&slots, name);
   const uint64 key = key_of(name);
+  // Before the row is written, so that no error comes in between.
+  note_touched(key);
   mutex_lock(LockClass::mutex, key);
   const HeapTuple row = own_row(name, look(slots, name, lock_slot), token);
   at(point);
@@ -71,8 +73,6 @@ template <class Change> bool change_held(LeaseName name, int64 token, Point poin
   }
   mutex_unlock(LockClass::mutex, key);
   changed ? close_slots_written(&slots) : close_slots(&slots);
-  if (changed)
-    note_touched(key);
   return changed;
 }
 
