@@ -133,8 +133,15 @@ void join_queue(uint64 key, Waiter *waiter) {
     return;
   // An end by an error has to pass the wake on.
   note_touched(key);
+  // One after the other: of two who join at once each would find the other before itself, and nobody would be the
+  // first.
+  const bool alone = !mutant("joined_at_once");
+  if (alone)
+    mutex_lock(LockClass::mutex, key);
   waiters_tag_take(key);
   waiter->before = queue_of(key, &waiter->before_count);
+  if (alone)
+    mutex_unlock(LockClass::mutex, key);
 }
 
 void leave_queue(const Waiter &waiter, bool granted) {
@@ -147,6 +154,7 @@ void leave_queue(const Waiter &waiter, bool granted) {
     wake_first(waiter.key);
   if (!early)
     waiters_tag_drop(waiter.key);
+  trace("leaves", granted);
   at(Point::queue_left);
   if (early)
     waiters_tag_drop(waiter.key);

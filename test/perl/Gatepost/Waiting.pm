@@ -23,8 +23,9 @@ sub start_trace
 }
 
 # What it has written since start_trace, as [pid, event, number]:
-#   wakes PID     the latch of that process was set      stops POINT    stopped at that point
+#   wakes PID     the latch of that process was set      stops POINT   stopped at that point
 #   sleeps US     for so long at most; then              latched, timed
+#   leaves 0|1    the queue, 1: with the lease
 sub traced
 {
 	my ($node) = @_;
