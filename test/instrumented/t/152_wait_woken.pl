@@ -9,7 +9,7 @@ use Gatepost;
 use Gatepost::Waiting;
 use Test::More;
 
-my $node = new_server('woken', conf => "statement_timeout = '8s'\nmax_locks_per_transaction = 256\n");
+my $node = new_server('woken', conf => "max_locks_per_transaction = 256\n");
 start_trace($node);
 my $holder = session($node);
 my $holder_pid = session_query($holder, 'SELECT pg_backend_pid()');

@@ -56,6 +56,9 @@ sub waiting_session
 	my $session = session($node);
 	my %waiter = (session => $session, name => $name, pid => session_query($session, 'SELECT pg_backend_pid()'));
 	session_query($session, $option{before}) if defined $option{before};
+	# A wait that nobody ends fails. The server lets an alarm that an earlier statement has set go off all the same, and
+	# that wakes; so no earlier statement has set one, and the one for idle sessions comes after 10 s.
+	session_query($session, "SET statement_timeout = '7s'");
 	wait_again($node, \%waiter, %option);
 	return \%waiter;
 }
