@@ -148,8 +148,10 @@ bool take_rung(const RungRequest &request) {
     const Attempt found = attempt(request, key, has_tag);
     if (found.obstacle == Obstacle::none)
       break;
-    if (has_tag)
+    if (has_tag) {
       holder_drop(key, mode_of(request.shared));
+      wake_first(key);
+    }
     has_tag = false;
     if (request.patience_us != 0)
       refuse_old_snapshot();
@@ -166,6 +168,8 @@ bool take_rung(const RungRequest &request) {
       return false;
     }
   }
+  // Before an error can come in between.
+  note_touched(key);
   place.leave(true);
   // Until here the lock was the transaction's, so that no error leaves a session's behind.
   CHECK_FOR_INTERRUPTS();
@@ -173,7 +177,6 @@ bool take_rung(const RungRequest &request) {
     holder_keep_for_session(key, mode_of(request.shared));
   note_rung(key, request.shared, request.scope);
   note_holder_tag();
-  note_touched(key);
   return true;
 }
 

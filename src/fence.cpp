@@ -124,19 +124,23 @@ struct Tags {
       return false;
     if (slot == 0 || slot_take(key, slot, SlotMode::use, wait))
       return true;
-    holder_drop(key, tag_mode());
+    drop_name();
     return false;
   }
+  // Of a use that did not come about: a waiter may have found the tags taken meanwhile.
   void drop() const {
-    holder_drop(key, tag_mode());
     if (slot != 0)
       slot_drop(key, slot, SlotMode::use);
+    drop_name();
+  }
+  void drop_name() const {
+    holder_drop(key, tag_mode());
+    if (!mutant("dropped_tags_wake_nobody"))
+      wake_first(key);
   }
 };
 
-Tags tags_of(uint64 key, const Look &found) {
-  return {key, mutant("slots_untagged") ? 0 : slot_data(found.row)->slot};
-}
+Tags tags_of(uint64 key, const Look &found) { return {key, mutant("slots_untagged") ? 0 : slot_data(found.row)->slot}; }
 
 enum class Outcome { used, refused, wait_for_writer, wait_for_tag };
 
@@ -209,11 +213,11 @@ void use_lease(LeaseName name, int64 token, bool live) {
     close_slots(&slots);
     switch (outcome) {
     case Outcome::used:
+      note_touched(key);
       // Asked again for a live lease, it is one use all the same.
       if (!uses_token(name.bytes(), token))
         note_use(name, token);
       note_holder_tag();
-      note_touched(key);
       return;
     case Outcome::refused:
       if (found.permits)
@@ -227,6 +231,7 @@ void use_lease(LeaseName name, int64 token, bool live) {
       // what it has released.
       const Tags tags = tags_of(key, found);
       tags.take(true);
+      at(Point::tag_waited);
       tags.drop();
       break;
     }

@@ -77,6 +77,8 @@ Try try_lease(const AcquireRequest &request, uint64 key, const Waiter *waiter) {
   const Oid sequence = lock_sequence();
   const Relation history = open_history();
   bool written = false;
+  // Before the row is written, so that no error comes in between.
+  note_touched(key);
   mutex_lock(LockClass::mutex, key);
   const int64 token = grant_lease(slots, history, sequence, request, first, key, waiter, &written);
   mutex_unlock(LockClass::mutex, key);
@@ -88,7 +90,6 @@ Try try_lease(const AcquireRequest &request, uint64 key, const Waiter *waiter) {
   }
   close_history_written(history, token);
   close_slots_written(&slots);
-  note_touched(key);
   note_durable_change();
   // The same grant asked for again supersedes nothing.
   if (token_in_use(request.name.bytes()) != token)
@@ -110,6 +111,9 @@ int64 wait_for_lease(const AcquireRequest &request, uint64 key, void (*before_lo
     after_look();
     if (result.token != 0 || patience.left() == 0)
       break;
+    at(Point::wait_looked);
+    if (mutant("latch_cleared_late"))
+      clear_wake();
     sleep_for_wake(waiter, result.remaining_us == 0 ? moment_us : result.remaining_us, patience);
   }
   leave_queue(waiter, result.token != 0);

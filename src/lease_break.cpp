@@ -121,6 +121,7 @@ int64 break_lease(LeaseName name, int64 token, const char *reason) {
   const Oid sequence = lock_sequence();
   const Relation history = open_history();
   const uint64 key = key_of(name);
+  note_touched(key);
   mutex_lock(LockClass::mutex, key);
   const Breaking breaking{slots, history, sequence, name, key, reason};
   List *broken = breaking.break_rows(token);
@@ -137,7 +138,6 @@ int64 break_lease(LeaseName name, int64 token, const char *reason) {
     result = Max(result, static_cast<Broken *>(lfirst(cell))->token);
   close_history_written(history, result);
   close_slots_written(&slots);
-  note_touched(key);
   note_durable_change();
   foreach (cell, broken)
     end_use_of(name, static_cast<Broken *>(lfirst(cell))->before);

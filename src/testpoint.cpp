@@ -3,7 +3,9 @@
 #ifdef GATEPOST_TEST
 #include "pg.hpp"
 
+#include <fcntl.h>
 #include <string_view>
+#include <unistd.h>
 
 namespace gatepost {
 namespace {
@@ -13,7 +15,8 @@ constexpr uint32 controller_key = 18256;
 constexpr const char *names[] = {nullptr,           "acquire_looked", "acquire_mutexed",  "acquire_tagged",
                                  "acquire_written", "renew_mutexed",  "release_mutexed",  "raise_locked",
                                  "raise_set",       "token_drawn",    "look_started",     "rung_taken",
-                                 "use_looked",      "wait_ended",     "use_looked_first", "refusal_mutexed"};
+                                 "use_looked",      "wait_ended",     "use_looked_first", "refusal_mutexed",
+                                 "waking",          "queue_left",     "wait_looked",      "tag_waited"};
 
 char *pause_list;
 char *fault_list;
@@ -35,11 +38,18 @@ void at(Point point) {
   const int number = static_cast<int>(point);
   if (listed(fault_list, names[number]))
     ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("fault at %s", names[number])));
-  if (!listed(pause_list, names[number]))
+  if (!listed(pause_list, names[number]) || point == Point::waking)
     return;
+  trace("stops", number);
   // Class 2 is core's two-integer advisory lock: the controller calls pg_advisory_lock(18256, number).
   LOCKTAG tag;
   SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, controller_key, static_cast<uint32>(number), 2);
+  if (point == Point::wait_looked) {
+    while (LockAcquire(&tag, ShareLock, false, true) == LOCKACQUIRE_NOT_AVAIL)
+      pg_usleep(1000);
+    LockRelease(&tag, ShareLock, false);
+    return;
+  }
   const int saved = LockTimeout;
   // Who has what he waited for is stopped until his time is over: the server notices that after the grant.
   const bool late = point == Point::wait_ended;
@@ -51,6 +61,17 @@ void at(Point point) {
     RESUME_INTERRUPTS();
   LockTimeout = saved;
   LockRelease(&tag, ShareLock, false);
+}
+
+void trace(const char *event, int64_t number) {
+  const int file = open("gatepost_test_trace", O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (file < 0)
+    return;
+  char line[128];
+  const int length = snprintf(line, sizeof line, "%d %s %lld\n", MyProcPid, event, static_cast<long long>(number));
+  // One write, so that lines of several processes do not mix.
+  [[maybe_unused]] const ssize_t written = write(file, line, length);
+  close(file);
 }
 
 void define_test_settings() {

@@ -2,6 +2,7 @@
 
 #include "locks.hpp"
 #include "mutant.hpp"
+#include "testpoint.hpp"
 
 namespace gatepost {
 namespace {
@@ -65,16 +66,30 @@ void wake_touched(bool only_due) {
   if (touched_count == 0)
     return;
   const MemoryContext context = MemoryContextSwitchTo(wake_context);
+  // The ends of transactions hold interrupts off, and an error forgets that.
+  const uint32 interrupts_held = InterruptHoldoffCount;
+  const uint32 cancels_held = QueryCancelHoldoffCount;
   PG_TRY();
   {
+    at(Point::waking);
     for (int i = 0; i < touched_count; i++)
       if (touched[i].due || !only_due) {
         wake_first(touched[i].key);
-        MemoryContextReset(wake_context);
+        if (!mutant("wake_memory_kept"))
+          MemoryContextReset(wake_context);
       }
   }
   PG_CATCH();
-  { FlushErrorState(); }
+  {
+    if (mutant("wake_errors_get_out"))
+      PG_RE_THROW();
+    FlushErrorState();
+    MemoryContextReset(wake_context);
+    if (!mutant("wake_errors_let_interrupts_in")) {
+      InterruptHoldoffCount = interrupts_held;
+      QueryCancelHoldoffCount = cancels_held;
+    }
+  }
   PG_END_TRY();
   MemoryContextSwitchTo(context);
   remove_touched(only_due);
@@ -83,7 +98,7 @@ void wake_touched(bool only_due) {
 void on_release(ResourceReleasePhase phase, bool is_commit, bool is_top_level, void *) {
   if (phase != (mutant("woken_before_locks_go") ? RESOURCE_RELEASE_BEFORE_LOCKS : RESOURCE_RELEASE_AFTER_LOCKS))
     return;
-  if (is_top_level && (is_commit || !mutant("rollback_wakes_nobody")))
+  if (is_top_level && !(is_commit ? mutant("commit_wakes_nobody") : mutant("rollback_wakes_nobody")))
     wake_touched(false);
   else if (!is_commit && any_due)
     wake_touched(true);
@@ -118,15 +133,32 @@ void join_queue(uint64 key, Waiter *waiter) {
     return;
   // An end by an error has to pass the wake on.
   note_touched(key);
+  // One after the other: of two who join at once each would find the other before itself, and nobody would be the
+  // first.
+  const bool alone = !mutant("joined_at_once");
+  if (alone)
+    mutex_lock(LockClass::mutex, key);
   waiters_tag_take(key);
   waiter->before = queue_of(key, &waiter->before_count);
+  if (alone)
+    mutex_unlock(LockClass::mutex, key);
 }
 
 void leave_queue(const Waiter &waiter, bool granted) {
   if (!waiter.placed)
     return;
-  waiters_tag_drop(waiter.key);
-  if (!granted && !mutant("leavers_wake_nobody"))
+  const bool early = mutant("passed_on_too_early");
+  const bool tells =
+      !granted && !mutant("leavers_wake_nobody") && (!mutant("only_the_first_passes_on") || is_first(waiter));
+  if (early && tells)
+    wake_first(waiter.key);
+  if (!early)
+    waiters_tag_drop(waiter.key);
+  trace("leaves", granted);
+  at(Point::queue_left);
+  if (early)
+    waiters_tag_drop(waiter.key);
+  else if (tells)
     wake_first(waiter.key);
 }
 
@@ -171,8 +203,10 @@ void wake_first(uint64 key) {
   int count;
   VirtualTransactionId *queue = queue_of(key, &count);
   PGPROC *process = count > 0 ? pg::process_of(queue[0]) : nullptr;
-  if (process != nullptr && !mutant("nobody_woken"))
+  if (process != nullptr && !mutant("nobody_woken")) {
+    trace("wakes", process->pid);
     SetLatch(&process->procLatch);
+  }
   pfree(queue);
 }
 

@@ -4,6 +4,7 @@
 #include "durability.hpp"
 #include "mutant.hpp"
 #include "rungs.hpp"
+#include "testpoint.hpp"
 #include "uses.hpp"
 
 namespace gatepost {
@@ -29,8 +30,10 @@ int64 obey_lock_timeout(const Patience &patience, int64 nap) {
 }
 
 void sleep_on_latch(int64 microseconds) {
-  (void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, Max((microseconds + 999) / 1000, 1),
-                  PG_WAIT_EXTENSION);
+  trace("sleeps", microseconds);
+  const int why = WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+                            Max((microseconds + 999) / 1000, 1), PG_WAIT_EXTENSION);
+  trace((why & WL_LATCH_SET) != 0 ? "latched" : "timed", 0);
   CHECK_FOR_INTERRUPTS();
 }
 
