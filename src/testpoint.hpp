@@ -20,6 +20,7 @@ enum class Point {
   use_looked_first = 14, // the same without the mutex
   wait_ended = 13,       // a wait in the lock manager has got what it waited for
   refusal_mutexed = 15,  // in the mutex of refusals, before a counter is looked for
+  all_took_one = 16,     // lease_acquire_all has taken one more name, outside its mutex
 };
 
 #ifdef GATEPOST_TEST
