@@ -68,6 +68,8 @@ is(our_locks($node), 0, 'and no lock');
 
 # A rollback and a lapse wake as they do for one name.
 my $holder = session($node);
+acquire($node, 'ends', '1 h');
+give_back('ends');
 session_query($holder, 'BEGIN');
 session_query($holder, q(SELECT gatepost.lease_acquire('ends', '1 h')));
 send_query($session, q(SELECT gatepost.lease_acquire_all('{ends,other}', '1 h', '1 h')));
