@@ -109,6 +109,7 @@ int take_each(const All &all, const Targets &targets, const Waiter *waiter) {
     MemoryContextReset(all.each);
     if (wanted.token == 0)
       return i;
+    at(Point::all_took_one);
   }
   return -1;
 }

@@ -87,11 +87,10 @@ template <class Change> bool change_one(Batch *batch, HeldLease *lease, Point po
     mutex_lock(LockClass::mutex, key);
   const bool had = mutex_try(LockClass::mutex, key, patience);
   if (had) {
+    note_touched(key);
     const bool here = change_row(batch, lease, point, change);
     if (!mutant("mutexes_kept"))
       mutex_unlock(LockClass::mutex, key);
-    if (here)
-      note_touched(key);
     *changed |= here;
   }
   MemoryContextSwitchTo(outer);

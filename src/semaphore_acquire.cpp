@@ -224,6 +224,8 @@ Try try_permit(const SemaphoreRequest &request, uint64 key, const Waiter *waiter
   const Oid sequence = lock_sequence();
   const Relation history = open_history();
   bool written = false;
+  // Before the row is written, so that no error comes in between.
+  note_touched(key);
   mutex_lock(LockClass::mutex, key);
   const Try result = grant(slots, history, sequence, request, key, waiter, &written);
   mutex_unlock(LockClass::mutex, key);
@@ -235,7 +237,6 @@ Try try_permit(const SemaphoreRequest &request, uint64 key, const Waiter *waiter
   }
   close_history_written(history, result.token);
   close_slots_written(&slots);
-  note_touched(key);
   note_durable_change();
   if (result.superseded != 0)
     end_use_of(request.grant.name, result.superseded);

@@ -12,11 +12,11 @@ namespace {
 
 constexpr uint32 controller_key = 18256;
 
-constexpr const char *names[] = {nullptr,           "acquire_looked", "acquire_mutexed",  "acquire_tagged",
-                                 "acquire_written", "renew_mutexed",  "release_mutexed",  "raise_locked",
-                                 "raise_set",       "token_drawn",    "look_started",     "rung_taken",
-                                 "use_looked",      "wait_ended",     "use_looked_first", "refusal_mutexed",
-                                 "waking",          "queue_left",     "wait_looked",      "tag_waited"};
+constexpr const char *names[] = {
+    nullptr,           "acquire_looked", "acquire_mutexed",  "acquire_tagged",  "acquire_written", "renew_mutexed",
+    "release_mutexed", "raise_locked",   "raise_set",        "token_drawn",     "look_started",    "rung_taken",
+    "use_looked",      "wait_ended",     "use_looked_first", "refusal_mutexed", "waking",          "queue_left",
+    "wait_looked",     "tag_waited",     "all_took_one"};
 
 char *pause_list;
 char *fault_list;

@@ -26,6 +26,7 @@ enum class Point {
   queue_left = 17,       // a waiter's tag is gone, the next is not told yet
   wait_looked = 18,      // a waiter has looked, and is about to sleep; stops without touching its latch
   tag_waited = 19,       // fence_use has the holder tag it waited for, and is about to let it go and look again
+  all_took_one = 20,     // lease_acquire_all has taken one more name, outside its mutex
 };
 
 #ifdef GATEPOST_TEST
