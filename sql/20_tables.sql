@@ -56,15 +56,17 @@ CREATE TABLE gatepost.identity (
     timeline pg_catalog.int8 NOT NULL,
     database pg_catalog.int8 NOT NULL,
     boot     pg_catalog.int8 NOT NULL,
-    since    pg_catalog.int8 NOT NULL
+    since    pg_catalog.int8 NOT NULL,
+    first    pg_catalog.int8 NOT NULL
 );
-INSERT INTO gatepost.identity VALUES (0, 0, 0, 0, 0);
+INSERT INTO gatepost.identity VALUES (0, 0, 0, 0, 0, 0);
 COMMENT ON TABLE gatepost.identity IS 'Which history the current generation of tokens belongs to; one row, overwritten in place';
 COMMENT ON COLUMN gatepost.identity.system IS 'System identifier of the cluster';
 COMMENT ON COLUMN gatepost.identity.timeline IS 'Timeline of the write-ahead log';
 COMMENT ON COLUMN gatepost.identity.database IS 'Oid of the database';
 COMMENT ON COLUMN gatepost.identity.boot IS 'Fingerprint of the boot in which the generation was last raised';
 COMMENT ON COLUMN gatepost.identity.since IS 'CLOCK_BOOTTIME from which leases of other boots count their ttl, microseconds';
+COMMENT ON COLUMN gatepost.identity.first IS 'The token from which the generation counts';
 
 CREATE SEQUENCE gatepost.token_sequence AS pg_catalog.int8
     INCREMENT BY 32 MINVALUE 1 MAXVALUE 9007199254740991 START WITH 1 CACHE 1 NO CYCLE;

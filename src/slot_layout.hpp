@@ -106,13 +106,14 @@ struct IdentityData {
   int64 database; // oid
   int64 boot;     // the boot in which it was raised
   int64 since;    // boot-time from which rows of other boots count their ttl: when the identity had changed
+  int64 first;    // what the raise set the sequence to: tokens are counted from it
 };
 
-inline constexpr int identity_column_count = 5;
+inline constexpr int identity_column_count = 6;
 
 inline constexpr Column identity_columns[identity_column_count] = {
     {"system", INT8OID, true}, {"timeline", INT8OID, true}, {"database", INT8OID, true},
-    {"boot", INT8OID, true},   {"since", INT8OID, true},
+    {"boot", INT8OID, true},   {"since", INT8OID, true},    {"first", INT8OID, true},
 };
 
 inline constexpr Column floor_columns[] = {{"token", INT8OID, true}};
