@@ -94,13 +94,13 @@ int take_each(const All &all, const Targets &targets, const Waiter *waiter) {
     Wanted &wanted = all.wanted[i];
     bool written = false;
     const Waiter *here = waiter != nullptr && waiter->key == wanted.key ? waiter : nullptr;
+    note_touched(wanted.key);
     mutex_lock(LockClass::mutex, wanted.key);
     wanted.token = grant_lease(targets.slots, targets.history, targets.sequence, all.request_for(i), Look{}, wanted.key,
                                here, &written);
     if (!mutant("mutexes_kept"))
       mutex_unlock(LockClass::mutex, wanted.key);
     if (written) {
-      note_touched(wanted.key);
       note_durable_change();
       if (token_in_use(wanted.name.bytes()) != wanted.token)
         end_use(wanted.name);

@@ -199,6 +199,8 @@ Try grant(const Slots &slots, Relation history, Oid sequence, const SemaphoreReq
   if (search.slot == 0)
     return {0, search.held_back || !search.full() ? 0 : search.remaining_us, 0};
   at(Point::acquire_mutexed);
+  // Before the row is written, so that no error comes in between. Who is refused wakes nobody.
+  note_touched(key);
   // A name's tag held elsewhere is a rung.
   if (!holder_take(key, HolderMode::use, false)) {
     search.drop_slot();
@@ -224,8 +226,6 @@ Try try_permit(const SemaphoreRequest &request, uint64 key, const Waiter *waiter
   const Oid sequence = lock_sequence();
   const Relation history = open_history();
   bool written = false;
-  // Before the row is written, so that no error comes in between.
-  note_touched(key);
   mutex_lock(LockClass::mutex, key);
   const Try result = grant(slots, history, sequence, request, key, waiter, &written);
   mutex_unlock(LockClass::mutex, key);
