@@ -121,7 +121,7 @@ void open_reader(SlotReader *reader, const Slots &slots) {
   reader->scan = pg::index_beginscan(slots.heap, reader->index,
                                      mutant("snapshot_lookups") ? GetLatestSnapshot() : &reader->dirty, 2);
   reader->slot = table_slot_create(slots.heap, nullptr);
-  reader->more = false;
+  reader->more = reader->ended = false;
   reader->memory = CurrentMemoryContext;
 }
 
@@ -142,15 +142,16 @@ void aim(SlotReader *reader, LeaseName name, int32 slot, Reach reach) {
               only ? F_INT4EQ : F_INT4GE, Int32GetDatum(slot));
   reader->dirty.xmin = reader->dirty.xmax = InvalidTransactionId;
   index_rescan(reader->scan, keys, 2, nullptr, 0);
-  reader->more = false;
+  reader->more = reader->ended = false;
 }
 
 HeapTuple next_version(SlotReader *reader) {
   const MemoryContext outer = MemoryContextSwitchTo(reader->memory);
   HeapTuple tuple = nullptr;
-  while (tuple == nullptr) {
+  while (tuple == nullptr && !reader->ended) {
     if (!reader->more) {
-      if (index_getnext_tid(reader->scan, ForwardScanDirection) == nullptr)
+      reader->ended = index_getnext_tid(reader->scan, ForwardScanDirection) == nullptr;
+      if (reader->ended)
         break;
       at(Point::look_started);
     }

@@ -29,6 +29,7 @@ struct SlotReader {
   IndexScanDesc scan;
   TupleTableSlot *slot;
   bool more;            // of the same chain
+  bool ended;           // asked once more, an index would begin anew
   MemoryContext memory; // the scan keeps what it allocates on its way
 };
 
