@@ -75,8 +75,7 @@ void wake_touched(bool only_due) {
     for (int i = 0; i < touched_count; i++)
       if (touched[i].due || !only_due) {
         wake_first(touched[i].key);
-        if (!mutant("wake_memory_kept"))
-          MemoryContextReset(wake_context);
+        MemoryContextReset(wake_context);
       }
   }
   PG_CATCH();
