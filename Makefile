@@ -116,6 +116,11 @@ $(MUTATED_OBJS): .mutant
 $(MUTATED_OBJS): override CPPFLAGS += -DGATEPOST_MUTANT='"$(GATEPOST_MUTANT)"'
 endif
 
+# For test/bench/idle_release only: a release whose ends of transactions wake nobody, and note nothing for it.
+ifdef GATEPOST_UNWOKEN
+src/waiters.o: override CPPFLAGS += -DGATEPOST_UNWOKEN
+endif
+
 gatepost--$(GATEPOST_VERSION).sql: $(SQL_PARTS) $(SOURCE_DIR)/Makefile
 	@printf '%s\n' '\echo Use "CREATE EXTENSION gatepost" to load this file. \quit' > $@
 	cat $(SQL_PARTS) >> $@

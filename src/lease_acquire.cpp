@@ -1,5 +1,6 @@
 #include "lease.hpp"
 
+#include "clock.hpp"
 #include "durability.hpp"
 #include "grant.hpp"
 #include "hash.hpp"
@@ -101,13 +102,17 @@ Try try_lease(const AcquireRequest &request, uint64 key, const Waiter *waiter) {
 
 int64 wait_for_lease(const AcquireRequest &request, uint64 key, void (*before_look)(), void (*after_look)()) {
   const Patience patience = patience_of(request.wait);
+  const int64 began = mutant("ttl_from_the_call") ? boottime_us() : 0;
   Waiter waiter;
   join_queue(key, &waiter);
   Try result;
   for (;;) {
     clear_wake();
     before_look();
-    result = try_lease(request, key, &waiter);
+    AcquireRequest now = request;
+    if (mutant("ttl_from_the_call"))
+      now.ttl -= boottime_us() - began;
+    result = try_lease(now, key, &waiter);
     after_look();
     if (result.token != 0 || patience.left() == 0)
       break;
@@ -125,6 +130,8 @@ void do_nothing() {}
 void take_snapshot() { PushActiveSnapshot(GetTransactionSnapshot()); }
 
 void drop_snapshot() {
+  if (mutant("waits_with_snapshot"))
+    return;
   PopActiveSnapshot();
   InvalidateCatalogSnapshotConditionally();
 }

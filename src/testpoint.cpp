@@ -34,6 +34,8 @@ bool listed(const char *list, std::string_view name) {
 
 } // namespace
 
+int test_timer_ms;
+
 void at(Point point) {
   const int number = static_cast<int>(point);
   if (listed(fault_list, names[number]))
@@ -79,6 +81,8 @@ void define_test_settings() {
                              &pause_list, "", PGC_USERSET, 0, nullptr, nullptr, nullptr);
   DefineCustomStringVariable("gatepost.test_fault", "Points at which calls fail, test build only.", nullptr,
                              &fault_list, "", PGC_USERSET, 0, nullptr, nullptr, nullptr);
+  DefineCustomIntVariable("gatepost.test_timer", "The coarse timer of waiters, test build only.", nullptr,
+                          &test_timer_ms, 3600 * 1000, 1, INT_MAX, PGC_USERSET, GUC_UNIT_MS, nullptr, nullptr, nullptr);
 }
 
 } // namespace gatepost

@@ -33,6 +33,9 @@ enum class Point {
 void at(Point point);
 void define_test_settings();
 
+// gatepost.test_timer: in place of the coarse timer of those who wait, so that a wake that is lost stays lost.
+extern int test_timer_ms;
+
 // Appends "PID EVENT NUMBER" to the file gatepost_test_trace of the data directory, where it is there. Cannot fail.
 void trace(const char *event, int64_t number);
 #else

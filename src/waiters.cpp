@@ -7,6 +7,13 @@
 namespace gatepost {
 namespace {
 
+// What waking costs those who have nobody to wake is measured beside a build without it.
+#ifdef GATEPOST_UNWOKEN
+constexpr bool wakes_anybody = false;
+#else
+constexpr bool wakes_anybody = true;
+#endif
+
 struct Touched {
   uint64 key;
   SubTransactionId subtransaction;
@@ -75,8 +82,7 @@ void wake_touched(bool only_due) {
     for (int i = 0; i < touched_count; i++)
       if (touched[i].due || !only_due) {
         wake_first(touched[i].key);
-        if (!mutant("wake_memory_kept"))
-          MemoryContextReset(wake_context);
+        MemoryContextReset(wake_context);
       }
   }
   PG_CATCH();
@@ -147,18 +153,20 @@ void join_queue(uint64 key, Waiter *waiter) {
 void leave_queue(const Waiter &waiter, bool granted) {
   if (!waiter.placed)
     return;
-  const bool early = mutant("passed_on_too_early");
-  const bool tells =
-      !granted && !mutant("leavers_wake_nobody") && (!mutant("only_the_first_passes_on") || is_first(waiter));
-  if (early && tells)
+  const bool first_only = mutant("only_the_first_passes_on");
+  const bool too_early = mutant("passed_on_too_early");
+  bool tells = !granted && !mutant("leavers_wake_nobody") && (!first_only || is_first(waiter));
+  if (too_early && tells) {
     wake_first(waiter.key);
-  if (!early)
+    tells = false;
+  }
+  if (!too_early && !first_only)
     waiters_tag_drop(waiter.key);
   trace("leaves", granted);
   at(Point::queue_left);
-  if (early)
+  if (too_early || first_only)
     waiters_tag_drop(waiter.key);
-  else if (tells)
+  if (tells)
     wake_first(waiter.key);
 }
 
@@ -189,6 +197,8 @@ VirtualTransactionId *queue_of(uint64 key, int *count) {
 }
 
 void note_touched(uint64 key) {
+  if (!wakes_anybody)
+    return;
   make_wake_context();
   if (touched_count == most_touched)
     return;
@@ -211,9 +221,11 @@ void wake_first(uint64 key) {
 }
 
 void register_waking() {
+  RegisterXactCallback(on_transaction, nullptr);
+  if (!wakes_anybody)
+    return;
   RegisterResourceReleaseCallback(on_release, nullptr);
   RegisterSubXactCallback(on_subtransaction, nullptr);
-  RegisterXactCallback(on_transaction, nullptr);
 }
 
 } // namespace gatepost

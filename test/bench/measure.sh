@@ -5,6 +5,7 @@
 #                     beside.sql runs at the same time and is not counted
 #   setup.sql         run once, in a database named after the folder
 #   CONTENDER.sql     a pgbench script, one operation
+# A plan can measure by itself instead: a function measure that prints what it has found, with aims as in the tables.
 . "$(dirname "$0")/../../scripts/lib.sh"
 BENCH=$HERE/test/bench
 
@@ -56,10 +57,18 @@ summary=
 for measurement in ${ONLY/climb/}; do
   folder=$BENCH/$measurement
   declare -A databases=() scripts=() options=() beside=()
+  unset -f measure
   . "$folder/plan.sh"
   createdb "$measurement"
   # Shared pieces are found from the folder.
   (cd "$folder" && PGOPTIONS='-c client_min_messages=warning' psql -Xq -v ON_ERROR_STOP=1 -f setup.sql "$measurement") >/dev/null
+  if declare -F measure >/dev/null; then
+    table=$(measure) || die "the measurement $measurement failed"
+    say "$table"
+    say
+    summary+=$table$'\n'
+    continue
+  fi
   for count in "${clients[@]}"; do
     rounds=$(run_rounds "$count")
     table=$({
