@@ -23,7 +23,7 @@ finish() {
 with_server() {
   local kind=$1 input=$2 dir=$out/$1-${2##*/} status=0 passed name runner database started=$EPOCHREALTIME
   shift 2
-  [ -n "${CLUSTER:-}" ] || cluster_start "$root" "$out/cluster"
+  [ -n "${CLUSTER:-}" ] || cluster_start "$root" "$out/cluster" -c statement_timeout=5min
   case $kind in
   regress) runner=$PG_TEST/regress/pg_regress database=contrib_regression ;;
   isolation) runner=$PG_TEST/isolation/pg_isolation_regress database=isolation_regression ;;

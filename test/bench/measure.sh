@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the measurements named in ONLY against the server that the environment names. Each has a folder:
 #   plan.sh           title, clients, contenders, aims ("CONTENDER REFERENCE at-least|at-most NUMBER"); and for contenders
-#                     that differ: database, script and pgbench options; beside: options of three clients more, whose
+#                     that differ: database, script, pgbench options and how many operations a script does (units); beside: options of three clients more, whose
 #                     beside.sql runs at the same time and is not counted
 #   setup.sql         run once, in a database named after the folder
 #   CONTENDER.sql     a pgbench script, one operation
@@ -30,10 +30,10 @@ bench() {
       die "pgbench failed: $report"
     [ -z "$load" ] || wait "$load" || die "the clients beside $contender failed"
     after=$(newest_xid)
-    awk -v xids=$((after - before)) '
+    awk -v xids=$((after - before)) -v units="${units[$contender]:-1}" '
       /^number of transactions actually processed/ { split($NF, n, "/"); done = n[1] }
       /^tps/ { tps = $3 }
-      END { if (!done) exit 1; print tps, xids / done }' <<<"$report" && return
+      END { if (!done) exit 1; print tps * units, xids / done }' <<<"$report" && return
   done
   die "pgbench measured nothing in $try tries: $report"
 }
@@ -56,7 +56,7 @@ run_rounds() {
 summary=
 for measurement in ${ONLY/climb/}; do
   folder=$BENCH/$measurement
-  declare -A databases=() scripts=() options=() beside=()
+  declare -A databases=() scripts=() options=() beside=() units=()
   unset -f measure
   . "$folder/plan.sh"
   createdb "$measurement"
