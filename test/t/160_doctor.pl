@@ -84,7 +84,7 @@ my $names = sub {
 	configure(synchronous_standby_names => "'$value'");
 	$primary->poll_query_until('postgres', "SELECT count(*) = $synchronous FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum')") or die;
 };
-for my $case ([ 'other', 0, 1 ], [ 'FIRST 2 (standby, other)', 1, 2 ], [ 'any 2 (other, standby)', 1, 2 ], [ '2 (standby, other)', 1, 2 ])
+for my $case ([ 'other', 0, 1 ], [ 'any 2 (other, standby)', 1, 2 ], [ '2 (standby, other)', 1, 2 ])
 {
 	my ($value, $have, $need) = @$case;
 	$names->($value, $have);
@@ -92,7 +92,7 @@ for my $case ([ 'other', 0, 1 ], [ 'FIRST 2 (standby, other)', 1, 2 ], [ 'any 2 
 	is( found('durability'),
 		"$asked, and $have of $need synchronous standbys are connected: grants fail with LG007$async", "synchronous_standby_names = $value");
 }
-for my $value ('standby', 'other, standby', 'FIRST 1 (standby, other)', 'ANY 1 (other, standby)', '1 (standby)', '*')
+for my $value ('other, standby', 'FIRST 1 (standby, other)', 'ANY 1 (other, standby)')
 {
 	$names->($value, 1);
 	is(found('durability'), '', "a synchronous standby by $value");
