@@ -11,7 +11,7 @@ use Test::More;
 my $conf = q(
 max_connections = 20
 max_locks_per_transaction = 10
-max_prepared_transactions = 0
+max_prepared_transactions = 5
 idle_in_transaction_session_timeout = '10 min'
 wal_receiver_status_interval = '1 s'
 );
@@ -70,7 +70,8 @@ configure(full_page_writes => q('on'));
 is(found('durability'), '', 'a server alone that flushes');
 
 # Standbys.
-my $standby = new_standby('standby', $primary);
+query($primary, q(SELECT pg_create_physical_replication_slot('kept', true)));
+my $standby = new_standby('standby', $primary, conf => "primary_slot_name = 'kept'\nhot_standby_feedback = on\n");
 my $connected = sub { return "SELECT count(*) = $_[0] FROM pg_stat_replication WHERE state = 'streaming'" };
 $primary->poll_query_until('postgres', $connected->(1));
 is(found('durability'), 'notice: grants wait for no standby, and standby may lack the last of them when promoted', 'an asynchronous standby');
@@ -133,16 +134,16 @@ $primary->poll_query_until('postgres', $connected->(0));
 like(found('durability'), qr/^error: .* 0 of 1 synchronous standbys are connected/, 'the standby is lost');
 configure('gatepost.durability' => q('local'), synchronous_standby_names => q(''), fsync => q('off'));
 
-# The shared lock table: 200 entries by the formula.
+# The shared lock table: 250 entries by the formula.
 is(found('lock table'), '', 'the lock table has room');
 my $locker = session($primary);
 my $lock = sub { session_query($locker, "BEGIN; SELECT count(gatepost.advisory_xact_lock('lock ' || n)) FROM generate_series(1, $_[0]) AS n") };
 my $locker_pid = session_query($locker, 'SELECT pg_backend_pid()');
-for my $case ([ 150, 'warning' ], [ 190, 'error' ])
+for my $case ([ 190, 'warning' ], [ 240, 'error' ])
 {
 	my ($count, $severity) = @$case;
 	$lock->($count);
-	like(found('lock table'), qr/^$severity: \d+ of about 200 entries of the shared lock table are taken, pid $locker_pid has $count of them/, "$count locks");
+	like(found('lock table'), qr/^$severity: \d+ of about 250 entries of the shared lock table are taken, pid $locker_pid has $count of them/, "$count locks");
 	session_query($locker, 'ROLLBACK');
 }
 is(found('lock table'), '', 'and has room again');
@@ -157,7 +158,7 @@ query($primary, q(SELECT gatepost.lease_release('used', token) FROM gatepost.lea
 isnt(scalar sent_result($waiter), '', 'who waited is served');
 is(query($primary, 'SELECT waiters, keepers FROM gatepost.stats'), '0|0', 'nobody waits, nobody keeps');
 
-# An old snapshot, and renewals under it that nothing cleans up.
+# Old snapshots, and renewals under them that nothing cleans up.
 my $renewed = acquire($primary, 'renewed', '1 h');
 query(
 	$primary, qq(
@@ -169,15 +170,28 @@ query(
 		END LOOP;
 		PERFORM pg_stat_force_next_flush();
 	END \$\$));
+
+sub keeps_versions
+{
+	my ($who, $end) = @_;
+	is(found('snapshots'), '', "$who keeps nothing yet");
+	query($primary, 'CALL renew(1500)');
+	ok($primary->poll_query_until('postgres', q(SELECT count(*) = 1 FROM gatepost.doctor() WHERE subject = 'snapshots')), 'then versions');
+	like(found('snapshots'), qr/^warning: $who keeps a snapshot that is \d+ transactions old, and lease_slots has 1\d\d\d dead versions of \d rows$/, 'which is reported');
+	$end->();
+	is(found('snapshots'), '', 'until it ends');
+	query($primary, 'VACUUM gatepost.lease_slots');
+	$primary->poll_query_until('postgres', q(SELECT pg_stat_get_dead_tuples('gatepost.lease_slots'::regclass) < 1000));
+	return;
+}
+# Of the standby, which has gone.
+keeps_versions('replication slot kept', sub { query($primary, q(SELECT pg_drop_replication_slot('kept'))) });
 my $old = session($primary);
 my $old_pid = session_query($old, 'SELECT pg_backend_pid()');
 session_query($old, 'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
-is(found('snapshots'), '', 'an old snapshot that keeps nothing');
-query($primary, 'CALL renew(1500)');
-ok($primary->poll_query_until('postgres', q(SELECT count(*) = 1 FROM gatepost.doctor() WHERE subject = 'snapshots')), 'one that keeps versions is reported');
-like(found('snapshots'), qr/^warning: pid $old_pid keeps a snapshot that is \d+ transactions old, and lease_slots has 1\d\d\d dead versions of \d rows$/, 'with who has it');
-session_query($old, 'COMMIT');
-is(found('snapshots'), '', 'until it ends');
+keeps_versions("pid $old_pid", sub { session_query($old, 'COMMIT') });
+session_query($old, q(BEGIN; CREATE TABLE made (); PREPARE TRANSACTION 'left'));
+keeps_versions(q(prepared transaction 'left'), sub { query($primary, q(ROLLBACK PREPARED 'left')) });
 
 is(query($primary, $worst), '0|0', 'a healthy server at last');
 $_->quit for $idle, $reader, $waiter, $locker, $old;
