@@ -18,7 +18,7 @@ WITH asked AS (
     UNION ALL
     SELECT 'in the configuration', name, setting FROM pg_file_settings WHERE applied AND name LIKE 'gatepost.durability%'
     UNION ALL
-    SELECT concat_ws(' ', 'for', 'role ' || nullif(setrole, 0)::regrole::text, 'database ' || quote_ident(d.datname)),
+    SELECT concat_ws(' ', 'for', 'role ' || nullif(setrole, 0)::regrole::text, 'in database ' || quote_ident(d.datname)),
            split_part(entry, '=', 1), split_part(entry, '=', 2)
     FROM pg_db_role_setting LEFT JOIN pg_database AS d ON d.oid = setdatabase, unnest(setconfig) AS entry
     WHERE entry LIKE 'gatepost.durability%' AND (setdatabase = 0 OR d.datname = current_database())
@@ -41,12 +41,12 @@ WITH asked AS (
     FROM current_setting('synchronous_standby_names') AS names
 )
 SELECT 'error', 'durability',
-       format('durability "standby" is asked for %s, and synchronous_standby_names is empty: grants fail with LG007', asking),
+       format('durability "standby" is asked %s, and synchronous_standby_names is empty: grants fail with LG007', asking),
        'Set synchronous_standby_names, or gatepost.durability and its floor to local.'
 FROM state WHERE asking IS NOT NULL AND needed = 0 AND NOT pg_is_in_recovery()
 UNION ALL
 SELECT 'error', 'durability',
-       format('durability "standby" is asked for %s, and %s of %s synchronous standbys are connected: grants fail with LG007',
+       format('durability "standby" is asked %s, and %s of %s synchronous standbys are connected: grants fail with LG007',
               asking, connected, needed) || coalesce('. Asynchronous: ' || async, ''),
        'Start the standbys, or name those that are connected in synchronous_standby_names.'
 FROM state WHERE asking IS NOT NULL AND connected < needed AND NOT pg_is_in_recovery()

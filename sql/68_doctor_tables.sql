@@ -23,7 +23,7 @@ SELECT 'error', 'protection', format('trigger %I of %s does not fire always', tg
 FROM pg_trigger JOIN pg_class AS c ON c.oid = tgrelid
 WHERE c.relnamespace = 'gatepost'::regnamespace AND NOT tgisinternal AND tgenabled <> 'A'
 UNION ALL
-SELECT 'warning', 'protection', 'gatepost.floor has rows: a dump was loaded with triggers disabled', 'TRUNCATE gatepost.floor; after the next grant.'
+SELECT 'warning', 'protection', 'gatepost.floor has rows: a dump was loaded with triggers disabled', 'Let a call change a lease, which raises the generation above them, then TRUNCATE gatepost.floor;'
 WHERE EXISTS (SELECT FROM gatepost.floor)
 $function$;
 COMMENT ON FUNCTION gatepost.doctor_protection() IS 'For doctor: tables whose protection has gaps, and triggers of the extension that do not fire';

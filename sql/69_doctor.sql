@@ -20,7 +20,7 @@ BEGIN
                 found := found || ARRAY[answer.severity, answer.subject, answer.detail, answer.fix];
             END LOOP;
         EXCEPTION WHEN OTHERS THEN
-            found := found || ARRAY[CASE SQLSTATE WHEN '42501' THEN 'notice' ELSE 'warning' END,
+            found := found || ARRAY[CASE SQLSTATE WHEN '42501' THEN 'notice' WHEN '55000' THEN 'error' ELSE 'warning' END,
                 replace(substring(look FROM 'doctor_([a-z_]+)'), '_', ' '), 'not looked at: ' || SQLERRM,
                 CASE SQLSTATE WHEN '42501' THEN 'It is for the owner of the extension to look, who should be a superuser.'
                               ELSE 'See docs/errors.md for ' || SQLSTATE || '.' END];

@@ -171,8 +171,10 @@ int64 raise(bool always, int64 above) {
     int context;
     GetUserIdAndSecContext(&role, &context);
     SetUserIdAndSecContext(sequence_owner(sequence), context | SECURITY_LOCAL_USERID_CHANGE);
-    current.first = next_first_token(stored, current, above);
-    set_sequence(sequence, current.first);
+    const int64 first = next_first_token(stored, current, above);
+    set_sequence(sequence, first);
+    if (!mutant("tokens_counted_from_zero"))
+      current.first = first;
     at(Point::raise_set);
     SetUserIdAndSecContext(role, context);
 

@@ -91,7 +91,10 @@ void put_owned_rows(const char *table, const char *query, ReturnSetInfo *result)
     code = SPI_execute(query, true, 0);
   }
   PG_FINALLY();
-  { SetUserIdAndSecContext(role, context); }
+  {
+    if (!mutant("owner_stays"))
+      SetUserIdAndSecContext(role, context);
+  }
   PG_END_TRY();
   if (code < 0)
     elog(ERROR, "could not run \"%s\": %s", query, SPI_result_code_string(code));
