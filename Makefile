@@ -98,9 +98,10 @@ vpath %.control $(SOURCE_DIR)
 $(OBJS): %.o: $(SOURCE_DIR)/%.cpp
 	$(CXX) $(CXXFLAGS) $(CPPFLAGS) -c -o $@ $<
 
-# Objects made with other flags, or for another server, are made again.
-FLAGS := $(SERVER_VERSION) $(CXX) $(CXXFLAGS) $(CPPFLAGS)
-$(shell printf '%s\n' '$(subst ','\'',$(FLAGS))' | cmp -s - .flags || printf '%s\n' '$(subst ','\'',$(FLAGS))' > .flags)
+# Objects made with other flags, for another server, or before this folder was moved are made again. What they were made
+# from is written down with whole paths.
+FLAGS := $(SOURCE_DIR) $(SERVER_VERSION) $(CXX) $(CXXFLAGS) $(CPPFLAGS)
+$(shell printf '%s\n' '$(subst ','\'',$(FLAGS))' | cmp -s - .flags || { rm -f $(OBJS:.o=.d); printf '%s\n' '$(subst ','\'',$(FLAGS))' > .flags; })
 $(OBJS): .flags
 
 # A mutant differs from the test build only in the files that name it, so a copy of the test build is made over quickly.
@@ -113,6 +114,11 @@ MUTATED_OBJS := $(if $(filter %.hpp,$(MUTATED)),$(OBJS),$(patsubst $(SOURCE_DIR)
 $(shell printf '%s\n' '$(GATEPOST_MUTANT)' | cmp -s - .mutant || printf '%s\n' '$(GATEPOST_MUTANT)' > .mutant)
 $(MUTATED_OBJS): .mutant
 $(MUTATED_OBJS): override CPPFLAGS += -DGATEPOST_MUTANT='"$(GATEPOST_MUTANT)"'
+endif
+
+# For test/bench/idle_release only: a release whose ends of transactions wake nobody, and note nothing for it.
+ifdef GATEPOST_UNWOKEN
+src/waiters.o: override CPPFLAGS += -DGATEPOST_UNWOKEN
 endif
 
 gatepost--$(GATEPOST_VERSION).sql: $(SQL_PARTS) $(SOURCE_DIR)/Makefile

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds kinds of the module and prints their folders:
-#   build.sh KIND...      release | test | mutant=NAME | modules (all of test/modules) | modules=MUTANT | client (the C++ side)
+#   build.sh KIND...      release | unwoken (for test/bench/idle_release) | test | mutant=NAME | modules (all of test/modules) | modules=MUTANT | client (the C++ side)
 #                         | orm (what test/orm needs from npm)
 . "$(dirname "$0")/lib.sh"
 [ $# -ge 1 ] || die "usage: $0 release|test|mutant=NAME|modules|modules=MUTANT|client|orm..."
@@ -31,6 +31,14 @@ for kind; do
   release)
     with_make "$BUILDS/release" "$HERE/Makefile"
     say "$BUILDS/release"
+    ;;
+  unwoken)
+    with_make "$BUILDS/release" "$HERE/Makefile"
+    mkdir -p "$BUILDS/unwoken"
+    cp -Rp "$BUILDS/release/." "$BUILDS/unwoken/"
+    rm -f "$BUILDS/unwoken/gatepost.so" "$BUILDS/unwoken/src/waiters.o"
+    with_make "$BUILDS/unwoken" "$HERE/Makefile" GATEPOST_UNWOKEN=1
+    say "$BUILDS/unwoken"
     ;;
   test)
     with_make "$BUILDS/test" "$HERE/Makefile" GATEPOST_TEST=1

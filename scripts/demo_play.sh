@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Plays both halves of the demo inside cluster.sh:  demo_play.sh WORKER PAUSE yes|no (colour)
-# Everything it prints was told by the workers or read from the server. Fails unless the unfenced half shows the damage
-# and the fenced half refuses it (with a pause shorter than the lease: unless neither half has any).
+# Plays the three acts of the demo inside cluster.sh:  demo_play.sh WORKER PAUSE yes|no (colour)
+# Everything it prints was told by the workers or read from the server. Fails unless the unfenced act shows the damage
+# and the others refuse it (with a pause shorter than the lease: unless none has any).
 . "$(dirname "$0")/lib.sh"
 worker=$1 pause=$2 colour=$3
 lease_ms=1000 asks_ms=1100
@@ -37,7 +37,7 @@ at_ms() {
   [ "$zero" -eq 0 ] || at=$((($1 - zero) / 1000))
 }
 
-declare -A pid status token answer released
+declare -A pid status token answer bypass released
 start_worker() { # NAME ITEMS START_AT
   "$worker" "$1" "$2" "$fence" "$((lease_ms / 1000)) s" "$3" >&3 2>"$errors/$1" &
   pid[$1]=$!
@@ -46,7 +46,7 @@ start_worker() { # NAME ITEMS START_AT
 alive() { [ -n "${pid[$1]:-}" ] && kill -0 "${pid[$1]}" 2>/dev/null; }
 
 # One event of a worker becomes one line of the timeline.
-show() { # MICROSECONDS WHO EVENT TOKEN DETAIL SQLSTATE MESSAGE
+show() { # MICROSECONDS WHO EVENT TOKEN DETAIL WAY SQLSTATE MESSAGE
   local at who=$2 what said='' colour='' t=$4 text
   at_ms "$1"
   case $3 in
@@ -54,8 +54,12 @@ show() { # MICROSECONDS WHO EVENT TOKEN DETAIL SQLSTATE MESSAGE
   granted) what="takes the lease for $5" said=granted token[$who]=$t ;;
   busy) what="takes the lease for $5" said="busy, not granted" colour=$red t='' ;;
   read) what="reads the stock: $5 items" t='' ;;
-  accepted) what="writes the stock: $5 items" said=accepted answer[$who]=accepted ;;
-  refused) what="writes the stock: $5 items" said="refused, $6" answer[$who]="refused, $6" colour=$red ;;
+  accepted | refused)
+    what="writes the stock: $5 items"
+    said=$3
+    [ "$3" = accepted ] || said="refused, $7" colour=$red
+    if [ "$6" = "as it should" ]; then answer[$who]=$said; else what="writes $5 items $6" t='' bypass[$who]=$said; fi
+    ;;
   released) what="releases the lease" said=$5 released[$who]=$5 ;;
   esac
   # What worker 1 writes after the name was granted to worker 2 is stale: wrong to accept, right to refuse.
@@ -66,17 +70,18 @@ show() { # MICROSECONDS WHO EVENT TOKEN DETAIL SQLSTATE MESSAGE
     esac
   fi
   line "$at" "$who" "$what" "$t" "$said" "$colour"
-  for text in "${@:7}"; do printf '  %6s  %-8s  %s%s%s\n' '' '' "$dim" "${text#ERROR:  }" "$off"; done
+  for text in "${@:8}"; do printf '  %6s  %-8s  %s%s%s\n' '' '' "$dim" "${text#ERROR:  }" "$off"; done
 }
 
-# play fenced|unfenced    the row is in FINAL_ITEMS and FINAL_WRITER afterwards
+# play unfenced|fenced|protected    the row is in FINAL_ITEMS and FINAL_WRITER afterwards
 play() {
   fence=$1
   local event at wake_at=0 who message
-  pid=() status=() token=() answer=() released=()
+  pid=() status=() token=() answer=() bypass=() released=()
   zero=0
   query "TRUNCATE stock"
   query "INSERT INTO stock VALUES (1, $start_items, 'nobody')"
+  [ "$fence" != protected ] || query "SELECT gatepost.fence_protect('stock', lease => 'stock')" >/dev/null
   exec 3<>"$events"
   start_worker "worker 1" 1 0
   while true; do
@@ -178,4 +183,16 @@ else
   expect_end "refused, LG001" false $only_second "worker 2"
   verdict "$green" "No damage:" "the row had seen a newer token, so worker 1's late write was refused. Worker 2's sale stands," \
     "and worker 1 has an error to act upon instead of a lost update nobody hears of."
+fi
+
+heading "A protected table: fence_protect('stock', lease => 'stock') once; then fence_use('stock', token) and the plain UPDATE"
+play protected
+if [ "$pause_ms" -lt $lease_ms ]; then
+  expect_end accepted true $both "worker 2"
+  verdict "$green" "No damage:" "each write was made under the newest token."
+else
+  expect_end "refused, LG001" false $only_second "worker 2"
+  expect "the answer to worker 1's write without a token" "${bypass["worker 1"]:-none}" "refused, LG003"
+  verdict "$green" "No damage:" "the table itself refuses a late token, and code that never heard of tokens." \
+    "One call has protected it, whoever writes and however."
 fi

@@ -23,7 +23,7 @@ finish() {
 with_server() {
   local kind=$1 input=$2 dir=$out/$1-${2##*/} status=0 passed name runner database started=$EPOCHREALTIME
   shift 2
-  [ -n "${CLUSTER:-}" ] || cluster_start "$root" "$out/cluster"
+  [ -n "${CLUSTER:-}" ] || cluster_start "$root" "$out/cluster" -c statement_timeout=5min
   case $kind in
   regress) runner=$PG_TEST/regress/pg_regress database=contrib_regression ;;
   isolation) runner=$PG_TEST/isolation/pg_isolation_regress database=isolation_regression ;;
@@ -53,7 +53,7 @@ with_perl() {
     # The Perl modules take LC_ALL away, and what is left says how their clusters encode.
     export LANG=C.UTF-8
     printf '%s\0' "${@/#/$input/t/}" |
-      run_group xargs -0 -n 1 -P 2 sh -c 'timeout --foreground -k 10 300 prove --verbose --timer "$0" >"$LOGS/${0##*/}.log" 2>&1'
+      run_group xargs -0 -n 1 -P 2 sh -c 'prove --verbose --timer --exec "timeout --foreground -k 10 300 perl" "$0" >"$LOGS/${0##*/}.log" 2>&1'
   ) || status=1
   passed=$(cat "$dir"/log/*.log | grep -E '^ok [0-9]' | grep -cvE '# (skip|SKIP)' || true)
   failed=$(cat "$dir"/log/*.log | grep -cE '^not ok [0-9]' || true)

@@ -15,6 +15,8 @@ CREATE TABLE gatepost.lease_slots (
     kind        pg_catalog."char"      NOT NULL,
     state       pg_catalog."char"      NOT NULL,
     superseded  pg_catalog.bool        NOT NULL,
+    yield_asked pg_catalog.bool        NOT NULL,
+    yield_reason pg_catalog.name       NOT NULL,
     name        pg_catalog.text        COLLATE pg_catalog."C" NOT NULL,
     owner       pg_catalog.text,
     client_addr pg_catalog.inet,
@@ -41,6 +43,8 @@ COMMENT ON COLUMN gatepost.lease_slots.request_id IS 'The request_id of the acqu
 COMMENT ON COLUMN gatepost.lease_slots.kind IS 'l lease, s limit of a semaphore, p permit';
 COMMENT ON COLUMN gatepost.lease_slots.state IS 'h held (until the deadline), r released, b broken';
 COMMENT ON COLUMN gatepost.lease_slots.superseded IS 'An advisory rung has taken the name since the lease lapsed; set in place';
+COMMENT ON COLUMN gatepost.lease_slots.yield_asked IS 'Somebody asks the holder to give the lease up; set in place';
+COMMENT ON COLUMN gatepost.lease_slots.yield_reason IS 'Why, empty for no reason given; set in place';
 COMMENT ON COLUMN gatepost.lease_slots.name IS 'The name, compared by bytes';
 COMMENT ON COLUMN gatepost.lease_slots.owner IS 'A label for people, never a credential';
 COMMENT ON COLUMN gatepost.lease_slots.client_addr IS 'Address of the client that acquired, NULL on a unix socket';
@@ -52,15 +56,17 @@ CREATE TABLE gatepost.identity (
     timeline pg_catalog.int8 NOT NULL,
     database pg_catalog.int8 NOT NULL,
     boot     pg_catalog.int8 NOT NULL,
-    since    pg_catalog.int8 NOT NULL
+    since    pg_catalog.int8 NOT NULL,
+    first    pg_catalog.int8 NOT NULL
 );
-INSERT INTO gatepost.identity VALUES (0, 0, 0, 0, 0);
+INSERT INTO gatepost.identity VALUES (0, 0, 0, 0, 0, 0);
 COMMENT ON TABLE gatepost.identity IS 'Which history the current generation of tokens belongs to; one row, overwritten in place';
 COMMENT ON COLUMN gatepost.identity.system IS 'System identifier of the cluster';
 COMMENT ON COLUMN gatepost.identity.timeline IS 'Timeline of the write-ahead log';
 COMMENT ON COLUMN gatepost.identity.database IS 'Oid of the database';
 COMMENT ON COLUMN gatepost.identity.boot IS 'Fingerprint of the boot in which the generation was last raised';
 COMMENT ON COLUMN gatepost.identity.since IS 'CLOCK_BOOTTIME from which leases of other boots count their ttl, microseconds';
+COMMENT ON COLUMN gatepost.identity.first IS 'The token from which the generation counts';
 
 CREATE SEQUENCE gatepost.token_sequence AS pg_catalog.int8
     INCREMENT BY 32 MINVALUE 1 MAXVALUE 9007199254740991 START WITH 1 CACHE 1 NO CYCLE;

@@ -15,6 +15,8 @@ CREATE FUNCTION gatepost.lease_rows(
     OUT remaining pg_catalog.interval,
     OUT ttl pg_catalog.interval,
     OUT metadata pg_catalog.jsonb,
+    OUT yield_requested pg_catalog.bool,
+    OUT yield_reason pg_catalog.text,
     OUT authoritative pg_catalog.bool
 ) RETURNS SETOF pg_catalog.record
     LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 100 AS 'MODULE_PATHNAME', 'gatepost_lease_rows';
@@ -23,7 +25,7 @@ COMMENT ON FUNCTION gatepost.lease_rows() IS
 
 CREATE VIEW gatepost.leases AS
     SELECT name, slot, kind, state, token, generation, owner, role, client_addr, pid, acquired_at, renewed_at,
-           expires_at, remaining, ttl, metadata, authoritative
+           expires_at, remaining, ttl, metadata, yield_requested, yield_reason, authoritative
     FROM gatepost.lease_rows();
 COMMENT ON VIEW gatepost.leases IS 'Every lease that has been granted and not purged, newest state';
 COMMENT ON COLUMN gatepost.leases.name IS 'Name of the lease';
@@ -42,4 +44,6 @@ COMMENT ON COLUMN gatepost.leases.expires_at IS 'When it lapses by the wall cloc
 COMMENT ON COLUMN gatepost.leases.remaining IS 'Time until it lapses, by a clock that wall clock steps do not move; 0 when it is over';
 COMMENT ON COLUMN gatepost.leases.ttl IS 'Time to live of the grant or last renewal';
 COMMENT ON COLUMN gatepost.leases.metadata IS 'What the holder wished to say';
+COMMENT ON COLUMN gatepost.leases.yield_requested IS 'Whether somebody asks the holder to give the lease up';
+COMMENT ON COLUMN gatepost.leases.yield_reason IS 'The reason that was given with lease_request_yield';
 COMMENT ON COLUMN gatepost.leases.authoritative IS 'False on a standby, where the state may be old';

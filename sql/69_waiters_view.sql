@@ -18,8 +18,8 @@ CREATE VIEW gatepost.waiters AS
                                                  WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database())
          ) k
     CROSS JOIN LATERAL gatepost.waiter_pids(k.key) w
-    LEFT JOIN gatepost.lease_rows() l
-        ON gatepost.advisory_key(l.name) OPERATOR(pg_catalog.=) k.key AND l.slot OPERATOR(pg_catalog.=) 0
+    LEFT JOIN (SELECT DISTINCT name FROM gatepost.lease_rows()) l
+        ON gatepost.advisory_key(l.name) OPERATOR(pg_catalog.=) k.key
     LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid OPERATOR(pg_catalog.=) w.pid;
 COMMENT ON VIEW gatepost.waiters IS 'Sessions that wait inside the server for a lease, in the order in which they are served';
 COMMENT ON COLUMN gatepost.waiters.name IS 'Name of the lease, NULL when the reader may not see it';

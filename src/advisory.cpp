@@ -7,6 +7,7 @@
 #include "lease_state.hpp"
 #include "locks.hpp"
 #include "mutant.hpp"
+#include "permits.hpp"
 #include "slots.hpp"
 #include "testpoint.hpp"
 #include "waiting.hpp"
@@ -47,22 +48,25 @@ Attempt attempt(const RungRequest &request, uint64 key, bool has_tag) {
   Slots slots;
   open_slots(&slots, AccessShareLock, false, short_patience_us);
   mutex_lock(LockClass::mutex, key);
-  const Look found = look(slots, request.name, 0);
+  const Look first = look(slots, request.name, 0);
+  const Moment moment = this_moment();
+  const bool semaphore = is_semaphore(first) && !mutant("rung_permits_ignored");
+  const Standing found = semaphore ? standing_of(slots, request.name, moment) : standing_of(first, moment);
   if (request.scope == RungScope::session && (found.own_change || purged_in_transaction()) &&
       !mutant("own_changes_ignored"))
     refuse_own_change(request.name);
   Attempt result{Obstacle::none, found.writer, 0};
-  const Moment moment = this_moment();
   if (found.in_flight && !mutant("rung_flight_ignored"))
     result.obstacle = Obstacle::flight;
-  else if (found.row != nullptr && is_live(state_of(*slot_data(found.row), moment)) && !mutant("rung_lease_ignored"))
-    result = {Obstacle::lease, InvalidTransactionId, remaining_us(*slot_data(found.row), moment)};
+  else if (found.shut && !mutant("rung_lease_ignored"))
+    result = {Obstacle::lease, InvalidTransactionId, found.remaining_us};
   else if (!has_tag && !holder_take(key, mode_of(request.shared), false))
     result.obstacle = Obstacle::tag;
   if (result.obstacle == Obstacle::none) {
     at(Point::rung_taken);
-    if (found.row != nullptr && state_of(*slot_data(found.row), moment) == State::lapsed &&
-        !mutant("takeover_unmarked"))
+    if (found.lapsed && semaphore && !mutant("permits_unmarked"))
+      mark_permits_superseded(slots, request.name, moment);
+    else if (found.lapsed && !semaphore && !mutant("takeover_unmarked"))
       mark_superseded(slots, request.name, 0);
   }
   mutex_unlock(LockClass::mutex, key);
@@ -144,8 +148,10 @@ bool take_rung(const RungRequest &request) {
     const Attempt found = attempt(request, key, has_tag);
     if (found.obstacle == Obstacle::none)
       break;
-    if (has_tag)
+    if (has_tag) {
       holder_drop(key, mode_of(request.shared));
+      wake_first(key);
+    }
     has_tag = false;
     if (request.patience_us != 0)
       refuse_old_snapshot();
@@ -162,6 +168,8 @@ bool take_rung(const RungRequest &request) {
       return false;
     }
   }
+  // Before an error can come in between.
+  note_touched(key);
   place.leave(true);
   // Until here the lock was the transaction's, so that no error leaves a session's behind.
   CHECK_FOR_INTERRUPTS();
@@ -169,7 +177,6 @@ bool take_rung(const RungRequest &request) {
     holder_keep_for_session(key, mode_of(request.shared));
   note_rung(key, request.shared, request.scope);
   note_holder_tag();
-  note_touched(key);
   return true;
 }
 

@@ -30,14 +30,40 @@ int64 interval_microseconds(const Interval *interval, const char *argument) {
   return total;
 }
 
-int64 token_up_to(int64 most, FunctionCallInfo fcinfo, int index, const char *argument) {
-  require_argument(fcinfo, index, argument);
-  const int64 token = PG_GETARG_INT64(index);
+void check_token(int64 token, int64 most, const char *argument) {
   if (token < 1 || token > most)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("%s %lld is out of range, tokens are between 1 and %lld", argument,
                            static_cast<long long>(token), static_cast<long long>(most))));
+}
+
+int64 token_up_to(int64 most, FunctionCallInfo fcinfo, int index, const char *argument) {
+  require_argument(fcinfo, index, argument);
+  const int64 token = PG_GETARG_INT64(index);
+  check_token(token, most, argument);
   return token;
+}
+
+struct Elements {
+  Datum *values;
+  int count;
+};
+
+Elements elements_of(FunctionCallInfo fcinfo, int index, const char *argument, Oid type, int length, bool by_value,
+                     char alignment) {
+  require_argument(fcinfo, index, argument);
+  ArrayType *array = PG_GETARG_ARRAYTYPE_P(index);
+  if (ARR_NDIM(array) > 1)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("%s has %d dimensions, one is allowed", argument, ARR_NDIM(array))));
+  Elements elements;
+  bool *nulls;
+  deconstruct_array(array, type, length, by_value, alignment, &elements.values, &nulls, &elements.count);
+  for (int i = 0; i < elements.count; i++)
+    if (nulls[i])
+      ereport(ERROR,
+              (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("element %d of %s must not be null", i + 1, argument)));
+  return elements;
 }
 
 text *label_argument(FunctionCallInfo fcinfo, int index, const char *argument, int most) {
@@ -75,12 +101,42 @@ void require_argument(FunctionCallInfo fcinfo, int index, const char *argument) 
 LeaseName name_argument(FunctionCallInfo fcinfo, int index, const char *argument) {
   require_argument(fcinfo, index, argument);
   const LeaseName name{PG_GETARG_TEXT_PP(index)};
+  check_name(name, argument);
+  return name;
+}
+
+void check_name(LeaseName name, const char *argument) {
   if (name.bytes().empty())
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s must not be empty", argument)));
   if (name.bytes().size() > max_name_bytes)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s is %zu bytes long, at most %d are allowed",
                                                                      argument, name.bytes().size(), max_name_bytes)));
-  return name;
+}
+
+LeaseName *names_argument(FunctionCallInfo fcinfo, int index, int *count) {
+  const Elements elements = elements_of(fcinfo, index, "names", TEXTOID, -1, false, TYPALIGN_INT);
+  auto *names =
+      static_cast<LeaseName *>(MemoryContextAllocHuge(CurrentMemoryContext, sizeof(LeaseName) * elements.count));
+  for (int i = 0; i < elements.count; i++) {
+    names[i] = {DatumGetTextPP(elements.values[i])};
+    if (names[i].bytes().empty() || names[i].bytes().size() > max_name_bytes)
+      check_name(names[i], psprintf("element %d of names", i + 1));
+  }
+  *count = elements.count;
+  return names;
+}
+
+int64 *tokens_argument(FunctionCallInfo fcinfo, int index, int *count) {
+  const Elements elements =
+      elements_of(fcinfo, index, "tokens", INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
+  auto *tokens = static_cast<int64 *>(MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int64) * elements.count));
+  for (int i = 0; i < elements.count; i++) {
+    tokens[i] = DatumGetInt64(elements.values[i]);
+    if (tokens[i] < 1 || tokens[i] > max_token)
+      check_token(tokens[i], max_token, psprintf("element %d of tokens,", i + 1));
+  }
+  *count = elements.count;
+  return tokens;
 }
 
 int64 ttl_argument(FunctionCallInfo fcinfo, int index) {
@@ -143,6 +199,13 @@ text *owner_argument(FunctionCallInfo fcinfo, int index) {
 const char *reason_argument(FunctionCallInfo fcinfo, int index) {
   const text *reason = label_argument(fcinfo, index, "reason", max_reason_bytes);
   return reason == nullptr ? nullptr : text_to_cstring(reason);
+}
+
+NameData short_reason_argument(FunctionCallInfo fcinfo, int index) {
+  NameData name{};
+  if (const text *reason = label_argument(fcinfo, index, "reason", NAMEDATALEN - 1))
+    memcpy(NameStr(name), VARDATA_ANY(reason), VARSIZE_ANY_EXHDR(reason));
+  return name;
 }
 
 Jsonb *metadata_argument(FunctionCallInfo fcinfo, int index) {

@@ -24,6 +24,15 @@ void require_argument(FunctionCallInfo fcinfo, int index, const char *argument);
 
 LeaseName name_argument(FunctionCallInfo fcinfo, int index, const char *argument = "name");
 
+// Raises 22023 when it is empty or too long.
+void check_name(LeaseName name, const char *argument);
+
+// An array of names: one-dimensional, no element NULL, each checked as a name. palloc'd.
+LeaseName *names_argument(FunctionCallInfo fcinfo, int index, int *count);
+
+// An array of tokens, checked likewise.
+int64 *tokens_argument(FunctionCallInfo fcinfo, int index, int *count);
+
 // A time to live in microseconds: more than 0, at most gatepost.max_ttl; days are 24 hours, months are refused.
 int64 ttl_argument(FunctionCallInfo fcinfo, int index);
 
@@ -52,6 +61,9 @@ text *owner_argument(FunctionCallInfo fcinfo, int index);
 
 // At most 1,024 bytes, for the server's log; nullptr when NULL.
 const char *reason_argument(FunctionCallInfo fcinfo, int index);
+
+// At most 63 bytes, for a column of type name; empty when NULL.
+NameData short_reason_argument(FunctionCallInfo fcinfo, int index);
 
 // An object of at most 8,192 bytes as text; nullptr when NULL.
 Jsonb *metadata_argument(FunctionCallInfo fcinfo, int index);

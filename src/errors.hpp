@@ -13,6 +13,7 @@ inline constexpr int token_of_other_lease = MAKE_SQLSTATE('L', 'G', '0', '0', '5
 inline constexpr int wrong_kind = MAKE_SQLSTATE('L', 'G', '0', '0', '6');
 inline constexpr int durability_unavailable = MAKE_SQLSTATE('L', 'G', '0', '0', '7');
 inline constexpr int split_history = MAKE_SQLSTATE('L', 'G', '0', '0', '8');
+inline constexpr int permits_mismatch = MAKE_SQLSTATE('L', 'G', '0', '0', '9');
 inline constexpr int in_flight = MAKE_SQLSTATE('L', 'G', '0', '1', '0');
 
 } // namespace gatepost

@@ -43,8 +43,9 @@ bool is_exempt(const FenceArguments &arguments) {
 AttrNumber fence_column(Relation rel, const char *name) {
   const AttrNumber column = get_attnum(RelationGetRelid(rel), name);
   if (column <= 0)
-    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN), errmsg("fence column \"%s\" of relation \"%s\" does not exist",
-                                                              name, RelationGetRelationName(rel))));
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
+                    errmsg("fence column \"%s\" of relation \"%s\" does not exist", name, RelationGetRelationName(rel)),
+                    errhint("If it has been renamed, protect the table again, with gatepost.fence_protect().")));
   if (TupleDescAttr(RelationGetDescr(rel), column - 1)->atttypid != INT8OID)
     ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("fence column \"%s\" of relation \"%s\" is not bigint",
                                                                name, RelationGetRelationName(rel))));

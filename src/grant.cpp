@@ -6,36 +6,35 @@
 #include "history.hpp"
 #include "identity.hpp"
 #include "mutant.hpp"
+#include "permits.hpp"
 #include "rungs.hpp"
 #include "token.hpp"
 
 namespace gatepost {
-namespace {
-
-bool has_request(const pg_uuid_t &id) {
-  const pg_uuid_t nil{};
-  return memcmp(&id, &nil, sizeof id) != 0;
-}
-
-} // namespace
-
 [[noreturn]] void refuse_in_flight(LeaseName name) {
   ereport(ERROR, (errcode(in_flight),
                   errmsg("lease \"%s\" is being changed by a transaction that is still open", printable(name)),
                   errhint("The answer is not known yet; try again within the lease's time.")));
 }
 
-void require_lock(LeaseName name, HeapTuple row) {
-  if (row == nullptr || slot_data(row)->kind == kind::lock)
+void require_lock(LeaseName name, const Look &found) {
+  if (!is_semaphore(found))
     return;
   ereport(ERROR, (errcode(wrong_kind), errmsg("\"%s\" is a semaphore, not a lease", printable(name))));
 }
 
+bool has_request(const AcquireRequest &request) {
+  const pg_uuid_t nil{};
+  return memcmp(&request.request_id, &nil, sizeof nil) != 0;
+}
+
+bool same_request(const AcquireRequest &request, const SlotData &data) {
+  return has_request(request) && memcmp(&data.request_id, &request.request_id, sizeof data.request_id) == 0 &&
+         data.role == GetUserId();
+}
+
 bool same_request(const AcquireRequest &request, HeapTuple row) {
-  if (row == nullptr || !has_request(request.request_id))
-    return false;
-  const SlotData *data = slot_data(row);
-  return memcmp(&data->request_id, &request.request_id, sizeof data->request_id) == 0 && data->role == GetUserId();
+  return row != nullptr && same_request(request, *slot_data(row));
 }
 
 void refuse_own_session_rung(LeaseName name) {
@@ -53,13 +52,13 @@ Verdict judge(const AcquireRequest &request, const Look &found, const Moment &mo
       refuse_in_flight(request.name);
     return Verdict::busy;
   }
-  require_lock(request.name, found.row);
+  require_lock(request.name, found);
   if (found.row == nullptr)
     return Verdict::free;
   const State state = state_of(*slot_data(found.row), moment);
   if (state == State::held && same_request(request, found.row))
     return Verdict::same;
-  return is_live(state) ? Verdict::busy : Verdict::free;
+  return is_shut(*slot_data(found.row), moment) ? Verdict::busy : Verdict::free;
 }
 
 bool write_grant(const Slots &slots, Relation history, const AcquireRequest &request, const Granted &granted,
@@ -82,7 +81,9 @@ bool write_grant(const Slots &slots, Relation history, const AcquireRequest &req
                       request.request_id,
                       granted.kind,
                       stored::held,
-                      false};
+                      false,
+                      mutant("yield_outlives_grant") && old != nullptr && slot_data(old)->yield_asked,
+                      {}};
   const SlotText texts{request.name,
                        request.owner != nullptr ? request.owner
                                                 : client_label(application_name, address, has_address, MyProcPid),
@@ -94,20 +95,28 @@ bool write_grant(const Slots &slots, Relation history, const AcquireRequest &req
 }
 
 int64 draw_above(Oid sequence, HeapTuple row) {
+  return draw_above(sequence, row != nullptr ? slot_data(row)->token : 0);
+}
+
+int64 draw_above(Oid sequence, int64 floor) {
   const int64 token = draw_token(sequence);
-  if (row == nullptr || token > slot_data(row)->token || mutant("fallen_sequence_believed"))
+  if (token > floor || mutant("fallen_sequence_believed"))
     return token;
-  raise_generation(slot_data(row)->token);
+  raise_generation(floor);
   return draw_token(sequence);
 }
 
 bool is_called_elsewhere(HeapTuple row, const Moment &moment, uint64 key, const Waiter *waiter) {
+  return row != nullptr && has_just_ended(*slot_data(row), moment) && others_are_first(key, waiter);
+}
+
+bool has_just_ended(const SlotData &row, const Moment &moment) {
   constexpr int64 call_us = 10 * 1000;
-  if (row == nullptr || mutant("tries_overtake"))
-    return false;
-  const SlotData &data = *slot_data(row);
-  if (data.boot != moment.boot || moment.now - data.deadline >= call_us || moment.now < data.deadline)
-    return false;
+  const int64 open = open_for_us(row, moment);
+  return open >= 0 && open < call_us && !mutant("tries_overtake");
+}
+
+bool others_are_first(uint64 key, const Waiter *waiter) {
   return waiter != nullptr ? !is_first(*waiter) : others_wait(key);
 }
 

@@ -15,11 +15,13 @@ inline constexpr int32 lock_slot = 0;
 // LG010.
 [[noreturn]] void refuse_in_flight(LeaseName name);
 
-// LG006 for the row of a semaphore.
-void require_lock(LeaseName name, HeapTuple row);
+// LG006 for the name of a semaphore.
+void require_lock(LeaseName name, const Look &found);
 
 // The caller's own grant of this name, asked for again with the same request id: the answer was lost on the way.
+bool has_request(const AcquireRequest &request);
 bool same_request(const AcquireRequest &request, HeapTuple row);
+bool same_request(const AcquireRequest &request, const SlotData &data);
 
 // Own locks do not conflict in the server: the lease would be live beside the session's lock. 55006.
 void refuse_own_session_rung(LeaseName name);
@@ -32,10 +34,14 @@ Verdict judge(const AcquireRequest &request, const Look &found, const Moment &mo
 // Whether the name has just become free and is the first waiter's, who has been woken and needs a moment. Others hold
 // back for that long, unless nobody waits. waiter: who asks, nullptr when he is in no queue.
 bool is_called_elsewhere(HeapTuple row, const Moment &moment, uint64 key, const Waiter *waiter);
+// The two halves of it.
+bool has_just_ended(const SlotData &row, const Moment &moment);
+bool others_are_first(uint64 key, const Waiter *waiter);
 
 // A token above the row's. Where the sequence has fallen below it (RESTART, setval, a tool that lost its value) the
 // generation is raised first; that may wait inside the mutex, within bounds.
 int64 draw_above(Oid sequence, HeapTuple row);
+int64 draw_above(Oid sequence, int64 floor);
 
 // What is granted: a lease, or a permit with its slot and weight.
 struct Granted {

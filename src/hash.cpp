@@ -19,6 +19,12 @@ uint64 hash64(std::string_view bytes) {
   return key;
 }
 
+uint64 mixed(uint64 number) {
+  number = (number ^ number >> 33) * UINT64CONST(0xff51afd7ed558ccd);
+  number = (number ^ number >> 33) * UINT64CONST(0xc4ceb9fe1a85ec53);
+  return number ^ number >> 33;
+}
+
 namespace {
 
 // The UTF-8 form of a name. Bytes that have none are taken as they are: names are any bytes that the database takes.
@@ -40,19 +46,25 @@ std::string_view utf8_of(std::string_view bytes) {
 } // namespace
 
 uint64 key_of(LeaseName name) {
-  // Most calls are about the name of the call before: a release after its acquire, a renewal after the last one.
-  static char last_name[64];
-  static size_t last_size;
-  static uint64 last_key;
+  // Sessions come back to the names they know, and hashing costs as much as all the rest of taking a free lock.
+  struct Known {
+    uint64 key;
+    char name[55];
+    uint8 size; // 0: empty, since no name is
+  };
+  static Known known[2048];
   const auto bytes = name.bytes();
-  if (bytes == std::string_view(last_name, last_size))
-    return last_key;
+  if (bytes.size() > sizeof known[0].name)
+    return hash64(utf8_of(bytes));
+  const uint32 place =
+      hash_bytes(reinterpret_cast<const unsigned char *>(bytes.data()), static_cast<int>(bytes.size()));
+  Known &entry = known[place % lengthof(known)];
+  if (bytes == std::string_view(entry.name, entry.size))
+    return entry.key;
   const uint64 key = hash64(utf8_of(bytes));
-  if (bytes.size() <= sizeof last_name) {
-    memcpy(last_name, bytes.data(), bytes.size());
-    last_size = bytes.size();
-    last_key = key;
-  }
+  memcpy(entry.name, bytes.data(), bytes.size());
+  entry.size = static_cast<uint8>(bytes.size());
+  entry.key = key;
   return key;
 }
 

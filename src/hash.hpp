@@ -11,6 +11,9 @@ namespace gatepost {
 
 uint64 hash64(std::string_view bytes);
 
+// Spreads a number over all 64 bits (the last step of MurmurHash3); no two numbers come to the same.
+uint64 mixed(uint64 number);
+
 // The same key whatever the encoding of the database.
 uint64 key_of(LeaseName name);
 

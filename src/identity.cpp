@@ -16,8 +16,12 @@ namespace gatepost {
 namespace {
 
 IdentityData current_identity() {
-  return {static_cast<int64>(GetSystemIdentifier()), static_cast<int64>(GetWALInsertionTimeLine()),
-          static_cast<int64>(MyDatabaseId), boot_fingerprint(), 0};
+  return {static_cast<int64>(GetSystemIdentifier()),
+          static_cast<int64>(GetWALInsertionTimeLine()),
+          static_cast<int64>(MyDatabaseId),
+          boot_fingerprint(),
+          0,
+          0};
 }
 
 bool same_history(const IdentityData &a, const IdentityData &b) {
@@ -167,7 +171,10 @@ int64 raise(bool always, int64 above) {
     int context;
     GetUserIdAndSecContext(&role, &context);
     SetUserIdAndSecContext(sequence_owner(sequence), context | SECURITY_LOCAL_USERID_CHANGE);
-    set_sequence(sequence, next_first_token(stored, current, above));
+    const int64 first = next_first_token(stored, current, above);
+    set_sequence(sequence, first);
+    if (!mutant("tokens_counted_from_zero"))
+      current.first = first;
     at(Point::raise_set);
     SetUserIdAndSecContext(role, context);
 

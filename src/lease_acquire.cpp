@@ -1,10 +1,12 @@
 #include "lease.hpp"
 
+#include "clock.hpp"
 #include "durability.hpp"
 #include "grant.hpp"
 #include "hash.hpp"
 #include "history.hpp"
 #include "identity.hpp"
+#include "lease_acquire.hpp"
 #include "locks.hpp"
 #include "mutant.hpp"
 #include "testpoint.hpp"
@@ -13,11 +15,9 @@
 #include "waiting.hpp"
 
 namespace gatepost {
-namespace {
 
-// The look and the grant under the mutex. Result: the token, 0 when busy.
-int64 grant(const Slots &slots, Relation history, Oid sequence, const AcquireRequest &request, const Look &first,
-            uint64 key, const Waiter *waiter, bool *written) {
+int64 grant_lease(const Slots &slots, Relation history, Oid sequence, const AcquireRequest &request, const Look &first,
+                  uint64 key, const Waiter *waiter, bool *written) {
   const Look found = mutant("first_look_believed") ? first : look(slots, request.name, lock_slot);
   switch (judge(request, found, this_moment())) {
   case Verdict::busy:
@@ -48,14 +48,16 @@ int64 grant(const Slots &slots, Relation history, Oid sequence, const AcquireReq
   return *written ? token : 0;
 }
 
+namespace {
+
 // What one try came to.
 struct Try {
   int64 token;        // 0: busy
-  int64 remaining_us; // until the holder's deadline as far as the look can tell; -1: unknown
+  int64 remaining_us; // until the name is open as far as the look can tell; -1: unknown
 };
 
 Try busy(const Look &found) {
-  return {0, found.row == nullptr || found.in_flight ? -1 : remaining_us(*slot_data(found.row), this_moment())};
+  return {0, found.row == nullptr || found.in_flight ? -1 : shut_us(*slot_data(found.row), this_moment())};
 }
 
 Try try_lease(const AcquireRequest &request, uint64 key, const Waiter *waiter) {
@@ -76,8 +78,10 @@ Try try_lease(const AcquireRequest &request, uint64 key, const Waiter *waiter) {
   const Oid sequence = lock_sequence();
   const Relation history = open_history();
   bool written = false;
+  // Before the row is written, so that no error comes in between.
+  note_touched(key);
   mutex_lock(LockClass::mutex, key);
-  const int64 token = grant(slots, history, sequence, request, first, key, waiter, &written);
+  const int64 token = grant_lease(slots, history, sequence, request, first, key, waiter, &written);
   mutex_unlock(LockClass::mutex, key);
   if (!written) {
     close_history(history);
@@ -87,7 +91,6 @@ Try try_lease(const AcquireRequest &request, uint64 key, const Waiter *waiter) {
   }
   close_history_written(history, token);
   close_slots_written(&slots);
-  note_touched(key);
   note_durable_change();
   // The same grant asked for again supersedes nothing.
   if (token_in_use(request.name.bytes()) != token)
@@ -97,21 +100,25 @@ Try try_lease(const AcquireRequest &request, uint64 key, const Waiter *waiter) {
   return {token, -1};
 }
 
-// A name that is free but not to be had yet: the first waiter's for a moment, or a use's or rung's.
-constexpr int64 moment_us = 10 * 1000;
-
 int64 wait_for_lease(const AcquireRequest &request, uint64 key, void (*before_look)(), void (*after_look)()) {
   const Patience patience = patience_of(request.wait);
+  const int64 began = mutant("ttl_from_the_call") ? boottime_us() : 0;
   Waiter waiter;
   join_queue(key, &waiter);
   Try result;
   for (;;) {
     clear_wake();
     before_look();
-    result = try_lease(request, key, &waiter);
+    AcquireRequest now = request;
+    if (mutant("ttl_from_the_call"))
+      now.ttl -= boottime_us() - began;
+    result = try_lease(now, key, &waiter);
     after_look();
     if (result.token != 0 || patience.left() == 0)
       break;
+    at(Point::wait_looked);
+    if (mutant("latch_cleared_late"))
+      clear_wake();
     sleep_for_wake(waiter, result.remaining_us == 0 ? moment_us : result.remaining_us, patience);
   }
   leave_queue(waiter, result.token != 0);
@@ -123,6 +130,8 @@ void do_nothing() {}
 void take_snapshot() { PushActiveSnapshot(GetTransactionSnapshot()); }
 
 void drop_snapshot() {
+  if (mutant("waits_with_snapshot"))
+    return;
   PopActiveSnapshot();
   InvalidateCatalogSnapshotConditionally();
 }

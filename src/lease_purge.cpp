@@ -6,6 +6,8 @@
 #include "identity.hpp"
 #include "lease_state.hpp"
 #include "locks.hpp"
+#include "mutant.hpp"
+#include "permits.hpp"
 #include "slots.hpp"
 
 namespace gatepost {
@@ -13,7 +15,7 @@ namespace {
 
 // Since when the row has been over, 0 or more; -1: it is not.
 int64 ended_for(const SlotData &row, const Moment &moment) {
-  if (is_live(state_of(row, moment)))
+  if (is_live(state_of(row, moment)) || (is_shut(row, moment) && !mutant("closed_names_purged")))
     return -1;
   if (row.boot == moment.boot)
     return Max(moment.now - row.deadline, 0);
@@ -24,7 +26,13 @@ int64 ended_for(const SlotData &row, const Moment &moment) {
   return Max(moment.now - end, 0);
 }
 
-// Names whose rows seem to be over. The scan may miscount under renewals; each is looked at again under its mutex.
+int by_name(const ListCell *one, const ListCell *other) {
+  return LeaseName{static_cast<text *>(lfirst(one))}.bytes().compare(
+      LeaseName{static_cast<text *>(lfirst(other))}.bytes());
+}
+
+// Names whose rows seem to be over, in order: a semaphore's comes as often as it has rows. The scan may miscount under
+// renewals; each is looked at again under its mutex.
 List *candidates(const Slots &slots, int64 older_than, text *prefix) {
   List *names = NIL;
   SnapshotData dirty;
@@ -35,25 +43,59 @@ List *candidates(const Slots &slots, int64 older_than, text *prefix) {
        tuple = heap_getnext(scan, ForwardScanDirection)) {
     CHECK_FOR_INTERRUPTS();
     const SlotData *data = slot_data(tuple);
-    if (data->kind != kind::lock || ended_for(*data, moment) < older_than)
+    if (ended_for(*data, moment) < older_than)
       continue;
     const LeaseName name = slot_name_of(slots, tuple);
     if (has_prefix(name, prefix))
       names = lappend(names, cstring_to_text_with_len(name.bytes().data(), static_cast<int>(name.bytes().size())));
   }
   table_endscan(scan);
+  list_sort(names, by_name);
   return names;
 }
 
-bool purge(const Slots &slots, LeaseName name, int64 older_than) {
+// Permits that have ended go as leases do, but for those in use, which still count. Result: how many; *left: whether
+// any other row of a permit stays.
+int64 purge_permits(const Slots &slots, LeaseName name, uint64 key, int64 older_than, bool *left) {
+  List *over = NIL;
+  SlotWalk walk;
+  const Moment moment = this_moment();
+  *left = false;
+  begin_walk(&walk, slots, name, 1, last_slot);
+  while (const SlotVersions *found = next_slot(&walk))
+    if (!found->in_flight && found->has_row && ended_for(found->row, moment) >= older_than &&
+        slot_take(key, found->slot, SlotMode::grant, false)) {
+      slot_drop(key, found->slot, SlotMode::grant);
+      over = lappend_int(over, found->slot);
+    } else {
+      *left = true;
+    }
+  end_walk(&walk);
+  int64 purged = 0;
+  ListCell *cell;
+  foreach (cell, over) {
+    const Look found = look(slots, name, lfirst_int(cell));
+    if (delete_slot(slots, found.row))
+      purged++;
+    else
+      *left = true;
+  }
+  return purged;
+}
+
+int64 purge(const Slots &slots, LeaseName name, int64 older_than) {
   const uint64 key = key_of(name);
   mutex_lock(LockClass::mutex, key);
   const Look found = look(slots, name, 0);
-  const bool over = found.row != nullptr && !found.in_flight && slot_data(found.row)->kind == kind::lock &&
+  bool left = false;
+  int64 purged = is_semaphore(found) ? purge_permits(slots, name, key, older_than, &left) : 0;
+  // The row that keeps a limit goes last.
+  const bool over = found.row != nullptr && !found.in_flight && (!left || mutant("limits_purged")) &&
                     ended_for(*slot_data(found.row), this_moment()) >= older_than;
-  const bool deleted = over && delete_slot(slots, found.row);
+  if (over && delete_slot(slots, found.row))
+    purged++;
   mutex_unlock(LockClass::mutex, key);
-  return deleted;
+  return purged;
 }
 
 } // namespace
@@ -68,8 +110,13 @@ int64 purge_leases(int64 older_than, text *prefix) {
   // A purge of a million names must not keep what it looked at.
   MemoryContext each = AllocSetContextCreate(CurrentMemoryContext, "gatepost purge", ALLOCSET_DEFAULT_SIZES);
   ListCell *cell;
+  std::string_view last;
   foreach (cell, names) {
     CHECK_FOR_INTERRUPTS();
+    const std::string_view name = LeaseName{static_cast<text *>(lfirst(cell))}.bytes();
+    if (name == last)
+      continue;
+    last = name;
     const MemoryContext outer = MemoryContextSwitchTo(each);
     purged += purge(slots, LeaseName{static_cast<text *>(lfirst(cell))}, older_than);
     MemoryContextSwitchTo(outer);

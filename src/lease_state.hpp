@@ -30,7 +30,17 @@ State state_of(const SlotData &row, const Moment &moment);
 // yet: its whole ttl.
 int64 remaining_us(const SlotData &row, const Moment &moment);
 
-// Whether the row shuts the name.
 inline bool is_live(State state) { return state == State::held || state == State::recovering; }
+
+// gatepost.closed_after_lapse, milliseconds: a lease that lapsed shuts its name for that long, at most
+// gatepost.max_ttl. One that was released or broken does not, nor one whose name a rung has taken.
+extern int closed_after_lapse_ms;
+
+// Microseconds for which the row shuts its name to everybody else, 0 when it does not.
+int64 shut_us(const SlotData &row, const Moment &moment);
+bool is_shut(const SlotData &row, const Moment &moment);
+
+// How long ago the row ceased to shut the name, 0 or more; less: it shuts it, or that was in another boot.
+int64 open_for_us(const SlotData &row, const Moment &moment);
 
 } // namespace gatepost

@@ -1,36 +1,26 @@
 #include "lease.hpp"
 
-#include "grant.hpp"
 #include "hash.hpp"
+#include "held.hpp"
 #include "locks.hpp"
 #include "mutant.hpp"
+#include "permits.hpp"
 
 namespace gatepost {
 
 const char *lease_status(LeaseName name, int64 token) {
   Slots slots;
   open_slots(&slots, AccessShareLock, false, short_patience_us);
-  Look found = look(slots, name, lock_slot);
+  Look found = look_for(slots, name, token);
   if (found.row == nullptr && !found.in_flight && !RecoveryInProgress() && !mutant("first_look_believed")) {
     const uint64 key = key_of(name);
     mutex_lock(LockClass::mutex, key);
-    found = look(slots, name, lock_slot);
+    found = look_for(slots, name, token);
     mutex_unlock(LockClass::mutex, key);
   }
+  const char *status = status_of(slots, name, found, token, this_moment());
   close_slots(&slots);
-  const bool flying = found.in_flight && (found.row == nullptr || slot_data(found.row)->token <= token);
-  if (flying)
-    return "in_flight";
-  if (found.row == nullptr)
-    return "unknown";
-  const SlotData *data = slot_data(found.row);
-  if (data->state == stored::broken && data->prior == token)
-    return state_name(State::broken);
-  if (data->token > token)
-    return state_name(State::superseded);
-  if (data->token < token)
-    return "unknown";
-  return state_name(state_of(*data, this_moment()));
+  return status;
 }
 
 } // namespace gatepost

@@ -1,6 +1,7 @@
 #include "locks.hpp"
 
 #include "clock.hpp"
+#include "hash.hpp"
 #include "mutant.hpp"
 #include "testpoint.hpp"
 
@@ -12,6 +13,11 @@ constexpr int mutex_bound_ms = 1000;
 #else
 constexpr int mutex_bound_ms = 5000;
 #endif
+
+// Mixed well, so that no slot of one name meets a slot of another but by the chance of any two names.
+LOCKTAG slot_tag(uint64 key, int32 slot) {
+  return tag_of(LockClass::slot_holder, mixed(key ^ mixed(static_cast<uint64>(slot))));
+}
 
 void explain_mutex(void *) { errcontext("while waiting for the mutex of a lease name"); }
 
@@ -200,6 +206,23 @@ bool holder_try(uint64 key) {
 void holder_release(uint64 key) {
   const LOCKTAG tag = tag_of(LockClass::holder, key);
   LockRelease(&tag, ExclusiveLock, false);
+}
+
+bool slot_take(uint64 key, int32 slot, SlotMode mode, bool wait) {
+  const LOCKTAG tag = slot_tag(key, slot);
+  const ResourceOwner owner = CurrentResourceOwner;
+  CurrentResourceOwner = CurTransactionResourceOwner;
+  const bool taken = LockAcquire(&tag, static_cast<LOCKMODE>(mode), false, !wait) != LOCKACQUIRE_NOT_AVAIL;
+  CurrentResourceOwner = owner;
+  return taken;
+}
+
+void slot_drop(uint64 key, int32 slot, SlotMode mode) {
+  const LOCKTAG tag = slot_tag(key, slot);
+  const ResourceOwner owner = CurrentResourceOwner;
+  CurrentResourceOwner = CurTransactionResourceOwner;
+  LockRelease(&tag, static_cast<LOCKMODE>(mode), false);
+  CurrentResourceOwner = owner;
 }
 
 void waiters_tag_take(uint64 key) {

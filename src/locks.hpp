@@ -73,6 +73,16 @@ bool wait_within(int64 limit_us, void (*wait)(void *), void *argument);
 bool holder_try(uint64 key);
 void holder_release(uint64 key);
 
+// The modes of a slot's tag.
+enum class SlotMode {
+  grant = ExclusiveLock,  // an acquire while it writes
+  use = RowExclusiveLock, // uses of one permit beside each other
+};
+
+// The holder tag of a slot of a semaphore, beside the one of its name. Kept like the tag of holder_take.
+bool slot_take(uint64 key, int32 slot, SlotMode mode, bool wait);
+void slot_drop(uint64 key, int32 slot, SlotMode mode);
+
 // The waiters tag of a name, shared, until it is dropped or the (sub)transaction ends. Never waits.
 void waiters_tag_take(uint64 key);
 void waiters_tag_drop(uint64 key);

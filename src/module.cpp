@@ -3,6 +3,7 @@
 #include "client_settings.hpp"
 #include "durability.hpp"
 #include "history.hpp"
+#include "lease_state.hpp"
 #include "pg.hpp"
 #include "refusals.hpp"
 #include "relations.hpp"
@@ -21,6 +22,9 @@ void _PG_init(void) {
   refuse_client_settings();
   DefineCustomIntVariable("gatepost.max_ttl", "The longest time to live that a lease may ask for.", nullptr,
                           &max_ttl_seconds, 86400, 1, INT_MAX / 2, PGC_SUSET, GUC_UNIT_S, nullptr, nullptr, nullptr);
+  DefineCustomIntVariable("gatepost.closed_after_lapse", "How long a name stays closed after its lease has lapsed.",
+                          "For receivers that cannot check tokens. At most gatepost.max_ttl counts.",
+                          &closed_after_lapse_ms, 0, 0, INT_MAX, PGC_SUSET, GUC_UNIT_MS, nullptr, nullptr, nullptr);
   register_durability();
   register_history();
   register_refusals();

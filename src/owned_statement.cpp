@@ -79,6 +79,30 @@ uint64 write_rows(OwnedStatement &statement, Datum *values) {
   return rows;
 }
 
+void put_owned_rows(const char *table, const char *query, ReturnSetInfo *result) {
+  Oid role;
+  int context;
+  GetUserIdAndSecContext(&role, &context);
+  SPI_connect();
+  volatile int code = 0;
+  PG_TRY();
+  {
+    SetUserIdAndSecContext(owner_of(table), context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_NOFORCE_RLS);
+    code = SPI_execute(query, true, 0);
+  }
+  PG_FINALLY();
+  {
+    if (!mutant("owner_stays"))
+      SetUserIdAndSecContext(role, context);
+  }
+  PG_END_TRY();
+  if (code < 0)
+    elog(ERROR, "could not run \"%s\": %s", query, SPI_result_code_string(code));
+  for (uint64 i = 0; i < SPI_processed; i++)
+    tuplestore_puttuple(result->setResult, SPI_tuptable->vals[i]);
+  SPI_finish();
+}
+
 bool writing_rows() { return writing; }
 
 Oid owned_table(const char *name) {

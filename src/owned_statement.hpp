@@ -22,6 +22,10 @@ bool read_newest(OwnedStatement &statement, Datum *values, Datum *results, int c
 // Result: the number of rows.
 uint64 write_rows(OwnedStatement &statement, Datum *values);
 
+// Runs a query of no parameters as the owner and puts its rows into the result of a set-returning function. What it
+// calls has that role too.
+void put_owned_rows(const char *table, const char *query, ReturnSetInfo *result);
+
 // Whether such a write is running: for the guards of the tables.
 bool writing_rows();
 

@@ -36,12 +36,14 @@ extern "C" {
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_am.h"
+#include "catalog/pg_authid.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_constraint.h"
 #include "catalog/partition.h"
 #include "catalog/pg_depend.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_operator.h"
+#include "catalog/pg_opfamily.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_sequence.h"
 #include "catalog/pg_trigger.h"
@@ -76,6 +78,7 @@ extern "C" {
 #include "storage/sinvaladt.h"
 #include "storage/sinval.h"
 #include "utils/acl.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
@@ -112,6 +115,9 @@ extern "C" {
 #endif
 
 namespace gatepost::pg {
+
+// The server, minor version too, whose headers this library was built with.
+inline constexpr int built_for = PG_VERSION_NUM;
 
 // The index of the primary key; 18 asks whether a deferrable one will do.
 inline Oid primary_key_index(Relation rel) {

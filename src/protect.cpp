@@ -181,7 +181,8 @@ void require_table(Relation rel) {
   const char kind = rel->rd_rel->relkind;
   if (kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE)
     ereport(ERROR,
-            (errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("target \"%s\" is not a table", RelationGetRelationName(rel))));
+            (errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("target \"%s\" is not a table", RelationGetRelationName(rel)),
+             kind == RELKIND_VIEW ? errhint("Protect the tables that the view shows.") : 0));
   if (IsSystemRelation(rel) || RelationGetNamespace(rel) == get_namespace_oid("gatepost", true))
     ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
                     errmsg("target \"%s\" cannot be protected: it belongs to the server or to gatepost",

@@ -142,8 +142,8 @@ const char *unfit_for_slots(Relation index) {
   if (form->indisunique && !on_primary_key_columns(form))
     return "is unique on other columns than the primary key";
   for (int i = 0; i < form->indnatts; i++)
-    if (form->indkey.values[i] == slot_superseded)
-      return "is on column superseded, which is overwritten in place";
+    if (form->indkey.values[i] >= slot_superseded && form->indkey.values[i] <= slot_yield_reason)
+      return "is on a column that is overwritten in place";
   return nullptr;
 }
 

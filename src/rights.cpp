@@ -24,6 +24,13 @@ void require_administrator(const char *function) {
                   errdetail("The role is not an administrator of Gatepost.")));
 }
 
+void require_monitor(const char *function) {
+  if (has_privs_of_role(GetUserId(), ROLE_PG_MONITOR) || is_administrator() || mutant("monitors_unchecked"))
+    return;
+  ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("permission denied for %s", function),
+                  errdetail("The role is neither a member of pg_monitor nor an administrator of Gatepost.")));
+}
+
 void require_member(Oid role, LeaseName name) {
   if (has_privs_of_role(GetUserId(), role) || mutant("roles_unchecked"))
     return;

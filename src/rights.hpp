@@ -17,6 +17,9 @@ bool is_administrator();
 // For administrators' functions beside EXECUTE, since people grant on all functions: UPDATE on lease_slots. 42501.
 void require_administrator(const char *function);
 
+// For what operators ask: membership in pg_monitor, or an administrator. 42501.
+void require_monitor(const char *function);
+
 // Raises 42501 unless the current role is a member of the role that took the lease, or that role is gone and the
 // current one is a superuser.
 void require_member(Oid role, LeaseName name);

@@ -30,7 +30,13 @@ struct SlotData {
   char kind;
   char state;
   bool superseded; // set in place, never rolled back: a rung took the lapsed name
+  // Set in place too, cleared by the next grant: somebody asks for the lease, and why.
+  bool yield_asked;
+  NameData yield_reason;
 };
+
+// What of it is in the row; the struct may be longer.
+inline constexpr size_t slot_data_bytes = offsetof(SlotData, yield_reason) + NAMEDATALEN;
 
 namespace kind {
 inline constexpr char lock = 'l';
@@ -60,6 +66,8 @@ enum SlotColumn {
   slot_kind,
   slot_state,
   slot_superseded,
+  slot_yield_asked,
+  slot_yield_reason,
   slot_name,
   slot_owner,
   slot_client_addr,
@@ -83,6 +91,8 @@ inline constexpr Column slot_columns[slot_column_count] = {
     {"kind", CHAROID, true},
     {"state", CHAROID, true},
     {"superseded", BOOLOID, true},
+    {"yield_asked", BOOLOID, true},
+    {"yield_reason", NAMEOID, true},
     {"name", TEXTOID, true},
     {"owner", TEXTOID, false},
     {"client_addr", INETOID, false},
@@ -96,13 +106,14 @@ struct IdentityData {
   int64 database; // oid
   int64 boot;     // the boot in which it was raised
   int64 since;    // boot-time from which rows of other boots count their ttl: when the identity had changed
+  int64 first;    // what the raise set the sequence to: tokens are counted from it
 };
 
-inline constexpr int identity_column_count = 5;
+inline constexpr int identity_column_count = 6;
 
 inline constexpr Column identity_columns[identity_column_count] = {
     {"system", INT8OID, true}, {"timeline", INT8OID, true}, {"database", INT8OID, true},
-    {"boot", INT8OID, true},   {"since", INT8OID, true},
+    {"boot", INT8OID, true},   {"since", INT8OID, true},    {"first", INT8OID, true},
 };
 
 inline constexpr Column floor_columns[] = {{"token", INT8OID, true}};
@@ -114,9 +125,17 @@ inline constexpr Column rule_columns[rule_column_count] = {
 
 // The struct and the tuple agree only while nothing in between needs padding.
 static_assert(offsetof(SlotData, role) == 56 && offsetof(SlotData, request_id) == 72 &&
-              offsetof(SlotData, kind) == 88 && offsetof(SlotData, superseded) == 90);
+              offsetof(SlotData, kind) == 88 && offsetof(SlotData, superseded) == 90 &&
+              offsetof(SlotData, yield_reason) == 92);
 
 inline SlotData *slot_data(HeapTuple tuple) { return reinterpret_cast<SlotData *>(GETSTRUCT(tuple)); }
+// A whole copy: what follows the fixed part in the row is not read.
+inline SlotData copy_of(HeapTuple tuple) {
+  SlotData data{};
+  memcpy(&data, slot_data(tuple), slot_data_bytes);
+  return data;
+}
+
 inline IdentityData *identity_data(HeapTuple tuple) { return reinterpret_cast<IdentityData *>(GETSTRUCT(tuple)); }
 
 } // namespace gatepost

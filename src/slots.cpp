@@ -35,12 +35,19 @@ void insert_index_entries(const Slots &slots, HeapTuple tuple) {
   list_free(indexes);
 }
 
-bool store_version(const Slots &slots, HeapTuple old, HeapTuple fresh) {
+// Without the CommandCounterIncrement.
+bool write_version(const Slots &slots, ItemPointerData old, HeapTuple fresh) {
   bool index_entries;
-  if (pg::heap_update_nowait(slots.heap, &old->t_self, fresh, &index_entries) != TM_Ok)
+  if (pg::heap_update_nowait(slots.heap, &old, fresh, &index_entries) != TM_Ok)
     return false;
   if (index_entries)
     insert_index_entries(slots, fresh);
+  return true;
+}
+
+bool store_version(const Slots &slots, HeapTuple old, HeapTuple fresh) {
+  if (!write_version(slots, old->t_self, fresh))
+    return false;
   // The next change of this row may come in the same statement.
   CommandCounterIncrement();
   return true;
@@ -75,6 +82,8 @@ HeapTuple form_slot(const Slots &slots, const SlotData &data, const SlotText &te
   set(slot_kind, CharGetDatum(data.kind));
   set(slot_state, CharGetDatum(data.state));
   set(slot_superseded, BoolGetDatum(data.superseded));
+  set(slot_yield_asked, BoolGetDatum(data.yield_asked));
+  set(slot_yield_reason, NameGetDatum(&data.yield_reason));
   set(slot_name, PointerGetDatum(texts.name.value));
   set_optional(slot_owner, texts.owner);
   set_optional(slot_client_addr, texts.client_addr);
@@ -82,54 +91,78 @@ HeapTuple form_slot(const Slots &slots, const SlotData &data, const SlotText &te
   return heap_form_tuple(description, values, nulls);
 }
 
-// The versions of one row that are settled or in flight.
-struct SlotScan {
-  SnapshotData dirty; // after next_version: who has the version in flight
-  Relation index;
-  IndexScanDesc scan;
-  TupleTableSlot *slot;
-  bool more; // of the same chain
-};
+// Overwrites the settled row in place. Change: (SlotData *).
+template <class Change> void overwrite(const Slots &slots, LeaseName name, int32 slot, Change change) {
+  for (;;) {
+    SlotReader reader;
+    open_reader(&reader, slots);
+    aim(&reader, name, slot, Reach::only);
+    if (next_version(&reader) == nullptr)
+      elog(ERROR, "a row of lease_slots vanished under its mutex");
+    auto *place = reinterpret_cast<BufferHeapTupleTableSlot *>(reader.slot);
+    // When the server has to wait for somebody it ends the scan, and the row is looked up again.
+    const auto end = [](void *reader) { close_reader(static_cast<SlotReader *>(reader)); };
+    if (!heap_inplace_lock(slots.heap, place->base.tuple, place->buffer, end, &reader))
+      continue;
+    HeapTuple marked = heap_copytuple(place->base.tuple);
+    change(slot_data(marked));
+    heap_inplace_update_and_unlock(slots.heap, place->base.tuple, marked, place->buffer);
+    close_reader(&reader);
+    heap_freetuple(marked);
+    return;
+  }
+}
 
-void begin_scan(SlotScan *scan, const Slots &slots, LeaseName name, int32 slot) {
+} // namespace
+
+void open_reader(SlotReader *reader, const Slots &slots) {
+  InitDirtySnapshot(reader->dirty);
+  reader->index = index_open(slots.primary_key, NoLock); // open_slots has locked it
+  reader->scan = pg::index_beginscan(slots.heap, reader->index,
+                                     mutant("snapshot_lookups") ? GetLatestSnapshot() : &reader->dirty, 2);
+  reader->slot = table_slot_create(slots.heap, nullptr);
+  reader->more = reader->ended = false;
+  reader->memory = CurrentMemoryContext;
+}
+
+void close_reader(SlotReader *reader) {
+  ExecDropSingleTupleTableSlot(reader->slot);
+  index_endscan(reader->scan);
+  index_close(reader->index, NoLock);
+}
+
+void aim(SlotReader *reader, LeaseName name, int32 slot, Reach reach) {
   constexpr AttrNumber index_name = 1;
   constexpr AttrNumber index_slot = 2;
   ScanKeyData keys[2];
   ScanKeyInit(&keys[0], index_name, BTEqualStrategyNumber, F_TEXTEQ, PointerGetDatum(name.value));
   keys[0].sk_collation = C_COLLATION_OID;
-  ScanKeyInit(&keys[1], index_slot, BTEqualStrategyNumber, F_INT4EQ, Int32GetDatum(slot));
-  InitDirtySnapshot(scan->dirty);
-  scan->dirty.xmin = scan->dirty.xmax = InvalidTransactionId;
-  scan->index = index_open(slots.primary_key, AccessShareLock);
-  scan->scan =
-      pg::index_beginscan(slots.heap, scan->index, mutant("snapshot_lookups") ? GetLatestSnapshot() : &scan->dirty, 2);
-  index_rescan(scan->scan, keys, 2, nullptr, 0);
-  scan->slot = table_slot_create(slots.heap, nullptr);
-  scan->more = false;
+  const bool only = reach == Reach::only;
+  ScanKeyInit(&keys[1], index_slot, only ? BTEqualStrategyNumber : BTGreaterEqualStrategyNumber,
+              only ? F_INT4EQ : F_INT4GE, Int32GetDatum(slot));
+  reader->dirty.xmin = reader->dirty.xmax = InvalidTransactionId;
+  index_rescan(reader->scan, keys, 2, nullptr, 0);
+  reader->more = reader->ended = false;
 }
 
-// nullptr at the end. The tuple is good until the next call.
-HeapTuple next_version(SlotScan *scan) {
-  for (;;) {
-    if (!scan->more) {
-      if (index_getnext_tid(scan->scan, ForwardScanDirection) == nullptr)
-        return nullptr;
+HeapTuple next_version(SlotReader *reader) {
+  const MemoryContext outer = MemoryContextSwitchTo(reader->memory);
+  HeapTuple tuple = nullptr;
+  while (tuple == nullptr && !reader->ended) {
+    if (!reader->more) {
+      reader->ended = index_getnext_tid(reader->scan, ForwardScanDirection) == nullptr;
+      if (reader->ended)
+        break;
       at(Point::look_started);
     }
-    const bool found = index_fetch_heap(scan->scan, scan->slot);
-    scan->more = found && scan->scan->xs_heap_continue;
+    const bool found = index_fetch_heap(reader->scan, reader->slot);
+    reader->more = found && reader->scan->xs_heap_continue;
     if (found)
-      return ExecFetchSlotHeapTuple(scan->slot, false, nullptr);
+      tuple = ExecFetchSlotHeapTuple(reader->slot, false, nullptr);
   }
+  MemoryContextSwitchTo(outer);
+  return tuple;
 }
-
-void end_scan(SlotScan *scan) {
-  ExecDropSingleTupleTableSlot(scan->slot);
-  index_endscan(scan->scan);
-  index_close(scan->index, AccessShareLock);
-}
-
-} // namespace
 
 bool locked_elsewhere(HeapTupleHeader header) {
   if (header->t_infomask & HEAP_XMAX_INVALID || !HEAP_XMAX_IS_LOCKED_ONLY(header->t_infomask))
@@ -141,27 +174,51 @@ bool locked_elsewhere(HeapTupleHeader header) {
 }
 
 Look look(const Slots &slots, LeaseName name, int32 slot) {
+  SlotReader reader;
+  open_reader(&reader, slots);
+  const Look found = look(&reader, name, slot);
+  close_reader(&reader);
+  return found;
+}
+
+Look look(SlotReader *reader, LeaseName name, int32 slot) {
   Look found{};
-  SlotScan scan;
-  begin_scan(&scan, slots, name, slot);
-  while (HeapTuple tuple = next_version(&scan)) {
-    if (TransactionIdIsValid(scan.dirty.xmin)) {
+  // The slots of a name come in order, so a look at slot 0 may as well meet the next one.
+  aim(reader, name, slot, slot == 0 ? Reach::onward : Reach::only);
+  while (HeapTuple tuple = next_version(reader)) {
+    if (slot_data(tuple)->slot != slot) {
+      found.permits = true;
+      break;
+    }
+    if (TransactionIdIsValid(reader->dirty.xmin)) {
       found.in_flight = true;
-      found.writer = scan.dirty.xmin;
+      found.writer = reader->dirty.xmin;
       found.flight = heap_copytuple(tuple);
       continue;
     }
-    if (TransactionIdIsValid(scan.dirty.xmax)) {
+    if (TransactionIdIsValid(reader->dirty.xmax)) {
       found.in_flight = true;
-      found.writer = scan.dirty.xmax;
+      found.writer = reader->dirty.xmax;
     } else if (locked_elsewhere(tuple->t_data) && !mutant("row_locks_ignored")) {
       found.in_flight = true;
     }
     found.own_change = TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
     found.row = heap_copytuple(tuple);
   }
-  end_scan(&scan);
+  // A page that is pinned here cannot be pruned by the write that follows.
+  ExecClearTuple(reader->slot);
   return found;
+}
+
+List *slots_of_name(const Slots &slots, LeaseName name) {
+  List *numbers = NIL;
+  SlotReader reader;
+  open_reader(&reader, slots);
+  aim(&reader, name, 0, Reach::onward);
+  while (HeapTuple tuple = next_version(&reader))
+    numbers = list_append_unique_int(numbers, slot_data(tuple)->slot);
+  close_reader(&reader);
+  return numbers;
 }
 
 bool look_again(const Slots &slots, Look *found) {
@@ -206,11 +263,13 @@ bool replace_slot(const Slots &slots, HeapTuple old, const SlotData &data, const
 
 bool update_slot(const Slots &slots, HeapTuple old, const SlotData &data) {
   HeapTuple fresh = heap_copytuple(old);
-  *slot_data(fresh) = data;
+  memcpy(slot_data(fresh), &data, slot_data_bytes);
   const bool stored = store_version(slots, old, fresh);
   heap_freetuple(fresh);
   return stored;
 }
+
+bool update_found(const Slots &slots, HeapTuple found) { return write_version(slots, found->t_self, found); }
 
 bool delete_slot(const Slots &slots, HeapTuple old) {
   if (pg::heap_delete_nowait(slots.heap, &old->t_self) != TM_Ok)
@@ -220,23 +279,14 @@ bool delete_slot(const Slots &slots, HeapTuple old) {
 }
 
 void mark_superseded(const Slots &slots, LeaseName name, int32 slot) {
-  for (;;) {
-    SlotScan scan;
-    begin_scan(&scan, slots, name, slot);
-    if (next_version(&scan) == nullptr)
-      elog(ERROR, "a row of lease_slots vanished under its mutex");
-    auto *place = reinterpret_cast<BufferHeapTupleTableSlot *>(scan.slot);
-    // When the server has to wait for somebody it ends the scan, and the row is looked up again.
-    const auto end = [](void *scan) { end_scan(static_cast<SlotScan *>(scan)); };
-    if (!heap_inplace_lock(slots.heap, place->base.tuple, place->buffer, end, &scan))
-      continue;
-    HeapTuple marked = heap_copytuple(place->base.tuple);
-    slot_data(marked)->superseded = true;
-    heap_inplace_update_and_unlock(slots.heap, place->base.tuple, marked, place->buffer);
-    end_scan(&scan);
-    heap_freetuple(marked);
-    return;
-  }
+  overwrite(slots, name, slot, [](SlotData *row) { row->superseded = true; });
+}
+
+void mark_yield(const Slots &slots, LeaseName name, int32 slot, const NameData &reason) {
+  overwrite(slots, name, slot, [&reason](SlotData *row) {
+    row->yield_asked = true;
+    row->yield_reason = reason;
+  });
 }
 
 } // namespace gatepost

@@ -17,9 +17,35 @@ struct Look {
   bool in_flight;       // another open transaction has changed or deleted the row, or locks it
   bool own_change;      // this transaction has written the row
   TransactionId writer; // the other transaction, where it is known
+  bool permits;         // looking at slot 0: another slot of the name has a row
 };
 
 Look look(const Slots &slots, LeaseName name, int32 slot);
+
+// For looks at many rows: the index is opened once. Must not move while it is open.
+struct SlotReader {
+  SnapshotData dirty; // after each version: who has it in flight
+  Relation index;
+  IndexScanDesc scan;
+  TupleTableSlot *slot;
+  bool more;            // of the same chain
+  bool ended;           // asked once more, an index would begin anew
+  MemoryContext memory; // the scan keeps what it allocates on its way
+};
+
+void open_reader(SlotReader *reader, const Slots &slots);
+Look look(SlotReader *reader, LeaseName name, int32 slot);
+void close_reader(SlotReader *reader);
+
+// Begins a scan of the versions of one slot, or of that and all above it in ascending order.
+enum class Reach { only, onward };
+void aim(SlotReader *reader, LeaseName name, int32 slot, Reach reach);
+
+// nullptr at the end. The tuple is good until the next call.
+HeapTuple next_version(SlotReader *reader);
+
+// The numbers of the name's slots that have a row, settled or in flight.
+List *slots_of_name(const Slots &slots, LeaseName name);
 
 // Whether another session holds a lock on the row: it shows in no dirty snapshot, and writing would wait for it.
 bool locked_elsewhere(HeapTupleHeader header);
@@ -47,9 +73,18 @@ void deform_slot(const Slots &slots, HeapTuple row, Datum *values, bool *nulls);
 bool insert_slot(const Slots &slots, const SlotData &data, const SlotText &texts);
 bool replace_slot(const Slots &slots, HeapTuple old, const SlotData &data, const SlotText &texts);
 bool update_slot(const Slots &slots, HeapTuple old, const SlotData &data);
+
+// The same for many rows of different names: writes what the caller has changed in the copy that a look gave. One
+// CommandCounterIncrement is owed after all of them.
+bool update_found(const Slots &slots, HeapTuple found);
+
 // Marks a settled, lapsed row superseded, in place: no xid, seen by all at once, never rolled back. That takes only the
 // lapsed holder's grace. The name's mutex must be held.
 void mark_superseded(const Slots &slots, LeaseName name, int32 slot);
+
+// Marks a settled row as asked for, in place as well: the holder's transactions are not in its way, nor it in theirs.
+// The name's mutex must be held.
+void mark_yield(const Slots &slots, LeaseName name, int32 slot, const NameData &reason);
 
 bool delete_slot(const Slots &slots, HeapTuple old);
 

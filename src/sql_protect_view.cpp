@@ -63,9 +63,12 @@ List *gaps_of(Oid relation, List *triggers, const FenceTrigger &protection) {
     gaps = trigger_gap(gaps, rows);
   else if (needs_row_trigger(relation, protection))
     gaps = lappend(gaps, psprintf("trigger %s is missing", row_trigger));
-  return protection.arguments.mode == FenceMode::by_column && rows != nullptr
-             ? later_triggers(gaps, relation, rows->name)
-             : gaps;
+  if (protection.arguments.mode != FenceMode::by_column)
+    return gaps;
+  const char *column = protection.arguments.column;
+  if (get_attnum(relation, column) <= 0)
+    gaps = lappend(gaps, psprintf("column %s does not exist", column));
+  return rows != nullptr ? later_triggers(gaps, relation, rows->name) : gaps;
 }
 
 void put(ReturnSetInfo *result, Oid relation, List *triggers, const FenceTrigger &protection) {

@@ -31,7 +31,7 @@ const char *kind_name(char kind) {
 void put_row(const Output &output, HeapTuple tuple, bool in_flight) {
   if (!permitted(slot_name_of(output.slots, tuple).bytes(), Action::see))
     return;
-  constexpr int columns = 17;
+  constexpr int columns = 19;
   Datum row[slot_column_count];
   bool row_nulls[slot_column_count];
   deform_slot(output.slots, tuple, row, row_nulls);
@@ -64,6 +64,10 @@ void put_row(const Output &output, HeapTuple tuple, bool in_flight) {
   put(interval_of(remaining));
   put(interval_of(data.ttl));
   copy(slot_metadata);
+  const bool asked = data.yield_asked && remaining > 0;
+  put(BoolGetDatum(asked));
+  const bool reason = asked && NameStr(data.yield_reason)[0] != '\0';
+  put(reason ? CStringGetTextDatum(NameStr(data.yield_reason)) : Datum{0}, !reason);
   put(BoolGetDatum(output.authoritative));
   tuplestore_putvalues(output.result->setResult, output.result->setDesc, values, nulls);
 }

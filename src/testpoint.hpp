@@ -2,6 +2,8 @@
 // A release build has none of it.
 #pragma once
 
+#include <cstdint>
+
 namespace gatepost {
 
 enum class Point {
@@ -20,14 +22,26 @@ enum class Point {
   use_looked_first = 14, // the same without the mutex
   wait_ended = 13,       // a wait in the lock manager has got what it waited for
   refusal_mutexed = 15,  // in the mutex of refusals, before a counter is looked for
+  waking = 16,           // after a transaction's locks are gone, before it wakes anybody; cannot stop, only fail
+  queue_left = 17,       // a waiter's tag is gone, the next is not told yet
+  wait_looked = 18,      // a waiter has looked, and is about to sleep; stops without touching its latch
+  tag_waited = 19,       // fence_use has the holder tag it waited for, and is about to let it go and look again
+  all_took_one = 20,     // lease_acquire_all has taken one more name, outside its mutex
 };
 
 #ifdef GATEPOST_TEST
 void at(Point point);
 void define_test_settings();
+
+// gatepost.test_timer: in place of the coarse timer of those who wait, so that a wake that is lost stays lost.
+extern int test_timer_ms;
+
+// Appends "PID EVENT NUMBER" to the file gatepost_test_trace of the data directory, where it is there. Cannot fail.
+void trace(const char *event, int64_t number);
 #else
 inline void at(Point) {}
 inline void define_test_settings() {}
+inline void trace(const char *, int64_t) {}
 #endif
 
 } // namespace gatepost

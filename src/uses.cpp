@@ -57,15 +57,17 @@ void make_room() {
   link_all();
 }
 
-// The latest use of the name that has not ended.
-Use *current_use(std::string_view name) {
+// The latest use of the name that has not ended, of any token or (not 0) of that one.
+Use *use_of(std::string_view name, int64 token) {
   if (use_count == 0)
     return nullptr;
   for (int32 i = *bucket_of(name); i >= 0; i = uses[i].next)
-    if (uses[i].ended == InvalidSubTransactionId && uses[i].bytes() == name)
+    if (uses[i].ended == InvalidSubTransactionId && uses[i].bytes() == name && (token == 0 || uses[i].token == token))
       return &uses[i];
   return nullptr;
 }
+
+Use *current_use(std::string_view name) { return use_of(name, 0); }
 
 int64 asked_for(Use *use) {
   if (use == nullptr)
@@ -156,6 +158,16 @@ void end_use(LeaseName name) {
   use->ended = GetCurrentSubTransactionId();
   version++;
 }
+
+void end_use_of(LeaseName name, int64 token) {
+  Use *use = use_of(name.bytes(), token);
+  if (use == nullptr || mutant("own_permit_ends_nothing"))
+    return;
+  use->ended = GetCurrentSubTransactionId();
+  version++;
+}
+
+bool uses_token(std::string_view name, int64 token) { return use_of(name, token) != nullptr; }
 
 int64 token_in_use(std::string_view name) {
   const Use *use = current_use(name);

@@ -13,6 +13,12 @@ void note_use(LeaseName name, int64 token);
 // An own grant ends the use of the earlier token at once; a rollback to a savepoint before it brings it back.
 void end_use(LeaseName name);
 
+// The same for the one token of a permit that has been granted anew; others of the semaphore stay in use.
+void end_use_of(LeaseName name, int64 token);
+
+// Whether that token of the name is in use; of a semaphore several can be.
+bool uses_token(std::string_view name, int64 token);
+
 // The token of that name in use, 0 when there is none. Asked by a fence, it counts as asked for.
 int64 token_in_use(std::string_view name);
 int64 token_asked_for(std::string_view name);

@@ -2,9 +2,17 @@
 
 #include "locks.hpp"
 #include "mutant.hpp"
+#include "testpoint.hpp"
 
 namespace gatepost {
 namespace {
+
+// What waking costs those who have nobody to wake is measured beside a build without it.
+#ifdef GATEPOST_UNWOKEN
+constexpr bool wakes_anybody = false;
+#else
+constexpr bool wakes_anybody = true;
+#endif
 
 struct Touched {
   uint64 key;
@@ -65,8 +73,12 @@ void wake_touched(bool only_due) {
   if (touched_count == 0)
     return;
   const MemoryContext context = MemoryContextSwitchTo(wake_context);
+  // The ends of transactions hold interrupts off, and an error forgets that.
+  const uint32 interrupts_held = InterruptHoldoffCount;
+  const uint32 cancels_held = QueryCancelHoldoffCount;
   PG_TRY();
   {
+    at(Point::waking);
     for (int i = 0; i < touched_count; i++)
       if (touched[i].due || !only_due) {
         wake_first(touched[i].key);
@@ -74,7 +86,16 @@ void wake_touched(bool only_due) {
       }
   }
   PG_CATCH();
-  { FlushErrorState(); }
+  {
+    if (mutant("wake_errors_get_out"))
+      PG_RE_THROW();
+    FlushErrorState();
+    MemoryContextReset(wake_context);
+    if (!mutant("wake_errors_let_interrupts_in")) {
+      InterruptHoldoffCount = interrupts_held;
+      QueryCancelHoldoffCount = cancels_held;
+    }
+  }
   PG_END_TRY();
   MemoryContextSwitchTo(context);
   remove_touched(only_due);
@@ -83,7 +104,7 @@ void wake_touched(bool only_due) {
 void on_release(ResourceReleasePhase phase, bool is_commit, bool is_top_level, void *) {
   if (phase != (mutant("woken_before_locks_go") ? RESOURCE_RELEASE_BEFORE_LOCKS : RESOURCE_RELEASE_AFTER_LOCKS))
     return;
-  if (is_top_level && (is_commit || !mutant("rollback_wakes_nobody")))
+  if (is_top_level && !(is_commit ? mutant("commit_wakes_nobody") : mutant("rollback_wakes_nobody")))
     wake_touched(false);
   else if (!is_commit && any_due)
     wake_touched(true);
@@ -118,15 +139,34 @@ void join_queue(uint64 key, Waiter *waiter) {
     return;
   // An end by an error has to pass the wake on.
   note_touched(key);
+  // One after the other: of two who join at once each would find the other before itself, and nobody would be the
+  // first.
+  const bool alone = !mutant("joined_at_once");
+  if (alone)
+    mutex_lock(LockClass::mutex, key);
   waiters_tag_take(key);
   waiter->before = queue_of(key, &waiter->before_count);
+  if (alone)
+    mutex_unlock(LockClass::mutex, key);
 }
 
 void leave_queue(const Waiter &waiter, bool granted) {
   if (!waiter.placed)
     return;
-  waiters_tag_drop(waiter.key);
-  if (!granted && !mutant("leavers_wake_nobody"))
+  const bool first_only = mutant("only_the_first_passes_on");
+  const bool too_early = mutant("passed_on_too_early");
+  bool tells = !granted && !mutant("leavers_wake_nobody") && (!first_only || is_first(waiter));
+  if (too_early && tells) {
+    wake_first(waiter.key);
+    tells = false;
+  }
+  if (!too_early && !first_only)
+    waiters_tag_drop(waiter.key);
+  trace("leaves", granted);
+  at(Point::queue_left);
+  if (too_early || first_only)
+    waiters_tag_drop(waiter.key);
+  if (tells)
     wake_first(waiter.key);
 }
 
@@ -157,28 +197,35 @@ VirtualTransactionId *queue_of(uint64 key, int *count) {
 }
 
 void note_touched(uint64 key) {
+  if (!wakes_anybody)
+    return;
   make_wake_context();
+  if (touched_count == most_touched)
+    return;
   const SubTransactionId here = GetCurrentSubTransactionId();
   for (int i = touched_count - 1; i >= 0; i--)
     if (touched[i].key == key && touched[i].subtransaction == here)
       return;
-  if (touched_count < most_touched)
-    touched[touched_count++] = {key, here, false};
+  touched[touched_count++] = {key, here, false};
 }
 
 void wake_first(uint64 key) {
   int count;
   VirtualTransactionId *queue = queue_of(key, &count);
   PGPROC *process = count > 0 ? pg::process_of(queue[0]) : nullptr;
-  if (process != nullptr && !mutant("nobody_woken"))
+  if (process != nullptr && !mutant("nobody_woken")) {
+    trace("wakes", process->pid);
     SetLatch(&process->procLatch);
+  }
   pfree(queue);
 }
 
 void register_waking() {
+  RegisterXactCallback(on_transaction, nullptr);
+  if (!wakes_anybody)
+    return;
   RegisterResourceReleaseCallback(on_release, nullptr);
   RegisterSubXactCallback(on_subtransaction, nullptr);
-  RegisterXactCallback(on_transaction, nullptr);
 }
 
 } // namespace gatepost

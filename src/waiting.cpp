@@ -4,33 +4,38 @@
 #include "durability.hpp"
 #include "mutant.hpp"
 #include "rungs.hpp"
+#include "testpoint.hpp"
 #include "uses.hpp"
 
 namespace gatepost {
 namespace {
 
-// Sessions that are killed, and pg_advisory_unlock_all, wake nobody. In the test build a wake that is lost stays lost.
+// Sessions that are killed, and pg_advisory_unlock_all, wake nobody.
 #ifdef GATEPOST_TEST
-constexpr int64 coarse_us = USECS_PER_HOUR;
+int64 coarse_us() { return test_timer_ms * int64{1000}; }
 #else
-constexpr int64 coarse_us = USECS_PER_SEC;
+constexpr int64 coarse_us() { return USECS_PER_SEC; }
 #endif
-constexpr int64 rest_us = 10 * coarse_us;
 constexpr int64 unplaced_us = 100 * 1000;
+
+int64 patience_clock() { return mutant("patience_by_wall_clock") ? wallclock_us() : monotonic_us(); }
 
 // The server's lock_timeout counts waits in the lock manager; for a wait outside it, it is counted here.
 int64 obey_lock_timeout(const Patience &patience, int64 nap) {
   if (LockTimeout == 0 || mutant("lock_timeout_ignored"))
     return nap;
-  const int64 left = patience.started + LockTimeout * int64{1000} - monotonic_us();
+  const int64 left = patience.started + LockTimeout * int64{1000} - patience_clock();
   if (left <= 0)
     ereport(ERROR, (errcode(ERRCODE_LOCK_NOT_AVAILABLE), errmsg("canceling statement due to lock timeout")));
   return Min(nap, left);
 }
 
 void sleep_on_latch(int64 microseconds) {
-  (void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, Max((microseconds + 999) / 1000, 1),
-                  PG_WAIT_EXTENSION);
+  trace("sleeps", microseconds);
+  const int end = mutant("orphans_wait") ? WL_POSTMASTER_DEATH : WL_EXIT_ON_PM_DEATH;
+  const int why =
+      WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | end, Max((microseconds + 999) / 1000, 1), PG_WAIT_EXTENSION);
+  trace((why & WL_LATCH_SET) != 0 ? "latched" : "timed", 0);
   CHECK_FOR_INTERRUPTS();
 }
 
@@ -42,10 +47,10 @@ int64 within(int64 microseconds, const Patience &patience) {
 
 } // namespace
 
-int64 Patience::left() const { return limited ? Max(deadline - monotonic_us(), 0) : -1; }
+int64 Patience::left() const { return limited ? Max(deadline - patience_clock(), 0) : -1; }
 
 Patience patience_of(int64 limit_us) {
-  const int64 now = monotonic_us();
+  const int64 now = patience_clock();
   return {limit_us >= 0, now + Max(limit_us, 0), now};
 }
 
@@ -77,9 +82,11 @@ void clear_wake() {
 
 void sleep_for_wake(const Waiter &waiter, int64 remaining_us, const Patience &patience) {
   // Who is not the first is woken when he becomes it.
-  int64 nap = waiter.placed ? rest_us : unplaced_us;
+  int64 nap = waiter.placed ? 10 * coarse_us() : unplaced_us;
   if (waiter.placed && is_first(waiter))
-    nap = remaining_us < 0 ? coarse_us : Min(coarse_us, remaining_us);
+    nap = remaining_us < 0 ? coarse_us() : Min(coarse_us(), remaining_us);
+  if (mutant("no_coarse_timer") && (remaining_us < 0 || remaining_us > coarse_us()))
+    nap = USECS_PER_HOUR;
   sleep_on_latch(within(nap, patience));
 }
 

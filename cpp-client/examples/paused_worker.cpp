@@ -1,10 +1,12 @@
 // A worker that sells items from a shared stock under a lease, and may be paused at the worst moment.
 //
-//   paused_worker NAME ITEMS fenced|unfenced LEASE START_AT
+//   paused_worker NAME ITEMS unfenced|fenced|protected LEASE START_AT
 //
-// It takes the lease 'stock', reads the stock, works a little, writes the stock less its ITEMS, and releases. What happens
-// is told on standard output, one event a line: microseconds since 1970, name, event, token, detail, separated by tabs.
-// START_AT is the moment to ask for the lease, in microseconds since 1970, or 0. Connection by PGHOST and so on.
+// It takes the lease 'stock', reads the stock, works a little, writes the stock less its ITEMS, and releases. It writes
+// by a plain UPDATE, by fenced_update, or by a plain UPDATE in a transaction that uses its token; where that is refused
+// it tries once more without the token, as code that knows nothing of leases would. What happens is told on standard
+// output, one event a line: microseconds since 1970, name, event, token, detail, separated by tabs. START_AT is the
+// moment to ask for the lease, in microseconds since 1970, or 0. Connection by PGHOST and so on.
 
 #include "pqxx_versions.hpp"
 
@@ -21,13 +23,15 @@
 namespace {
 
 using Clock = std::chrono::system_clock;
-using std::chrono::microseconds;
 using gatepost::detail::ask;
+using std::chrono::microseconds;
+
+enum class Write { unfenced, fenced, protected_table };
 
 struct Job {
   std::string worker;
   int items;
-  bool fenced;
+  Write write;
   std::string lease;
   Clock::time_point start_at;
 };
@@ -47,9 +51,11 @@ int read_stock(pqxx::connection &connection) {
   return transaction.exec("SELECT items FROM stock WHERE id = 1")[0][0].as<int>();
 }
 
-void write_stock(pqxx::connection &connection, const Job &job, int items, std::int64_t token) {
+void write_stock(pqxx::connection &connection, const Job &job, Write write, int items, std::int64_t token) {
   pqxx::work transaction{connection};
-  if (job.fenced)
+  if (write == Write::protected_table)
+    ask(transaction, "SELECT gatepost.fence_use('stock', $1)", token);
+  if (write == Write::fenced)
     ask(transaction,
         "SELECT gatepost.fenced_update('stock', '{\"id\": 1}',"
         " jsonb_build_object('items', $1::integer, 'written_by', $2::text), $3::bigint)",
@@ -57,6 +63,20 @@ void write_stock(pqxx::connection &connection, const Job &job, int items, std::i
   else
     ask(transaction, "UPDATE stock SET items = $1, written_by = $2 WHERE id = 1", items, job.worker);
   transaction.commit();
+}
+
+// Result: whether the write was let in.
+bool try_write(pqxx::connection &connection, const Job &job, Write write, int items, std::int64_t token) {
+  const std::string written = std::to_string(items);
+  const char *way = job.write != write ? "\twithout a token" : "\tas it should";
+  try {
+    write_stock(connection, job, write, items, token);
+    tell(job, "accepted", token, written + way);
+    return true;
+  } catch (const pqxx::sql_error &error) {
+    tell(job, "refused", token, written + way + '\t' + error.sqlstate() + '\t' + on_one_line(error.what()));
+    return false;
+  }
 }
 
 bool release(pqxx::connection &connection, std::int64_t token) {
@@ -91,13 +111,8 @@ int run(const Job &job) {
   // The work. A process that is stopped here notices nothing of it.
   std::this_thread::sleep_for(std::chrono::milliseconds{100});
 
-  const std::string written = std::to_string(items - job.items);
-  try {
-    write_stock(connection, job, items - job.items, token);
-    tell(job, "accepted", token, written);
-  } catch (const pqxx::sql_error &error) {
-    tell(job, "refused", token, written + '\t' + error.sqlstate() + '\t' + on_one_line(error.what()));
-  }
+  if (!try_write(connection, job, job.write, items - job.items, token) && job.write == Write::protected_table)
+    try_write(connection, job, Write::unfenced, items - job.items, token);
   tell(job, "released", token, release(connection, token) ? "true" : "false");
   return 0;
 }
@@ -106,11 +121,13 @@ int run(const Job &job) {
 
 int main(int count, char **argument) {
   if (count != 6) {
-    std::cerr << "usage: paused_worker NAME ITEMS fenced|unfenced LEASE START_AT\n";
+    std::cerr << "usage: paused_worker NAME ITEMS unfenced|fenced|protected LEASE START_AT\n";
     return 2;
   }
   try {
-    return run({argument[1], std::stoi(argument[2]), std::string{argument[3]} == "fenced", argument[4],
+    const std::string way{argument[3]};
+    const Write write = way == "protected" ? Write::protected_table : way == "fenced" ? Write::fenced : Write::unfenced;
+    return run({argument[1], std::stoi(argument[2]), write, argument[4],
                 Clock::time_point{microseconds{std::stoll(argument[5])}}});
   } catch (const std::exception &error) {
     std::cerr << argument[1] << ": " << error.what() << '\n';

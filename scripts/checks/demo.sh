@@ -31,8 +31,9 @@ says() { grep -qsE "$2" "$logs/$1.log"; }
 
 demo normal
 report "the demo passes" "$logs/normal.log" passed normal
-report "... with the damage in the unfenced half" "$logs/normal.log" says normal 'accepted, though stale'
-report "... and the refusal in the fenced half" "$logs/normal.log" says normal 'refused, LG001'
+report "... with the damage in the unfenced act" "$logs/normal.log" says normal 'accepted, though stale'
+report "... and the refusal in the fenced act" "$logs/normal.log" says normal 'refused, LG001'
+report "... and of a write without a token in the protected act" "$logs/normal.log" says normal 'refused, LG003'
 report "... and no colour in a file" "$logs/normal.log" eval "! grep -q $'\e' '$logs/normal.log'"
 
 demo short PAUSE=0.8
@@ -53,12 +54,15 @@ stopped() { says "$1" 'SIGSTOP'; }
 
 BUILD_KIND=mutant=fenced_update_condition demo unfenced &
 demo killed &
+BUILD_KIND=mutant=fences_open demo open &
 eventually stopped killed && kill -KILL "$(worker_of killed)"
 wait
 report "a killed worker is noticed" "$logs/killed.log" failed killed
 report "... and named" "$logs/killed.log" says killed 'worker 1 was killed by signal 9'
 report "a demo without its fence fails" "$logs/unfenced.log" failed unfenced
-report "... in the fenced half" "$logs/unfenced.log" says unfenced "worker 1's write is .accepted., expected .refused"
+report "... in the fenced act" "$logs/unfenced.log" says unfenced "worker 1's write is .accepted., expected .refused"
+report "a demo whose protection lets in who has no token fails" "$logs/open.log" failed open
+report "... in the protected act" "$logs/open.log" says open "worker 1's write without a token is .accepted., expected .refused"
 
 # Stopped in the middle, by the signal of Ctrl-C: worker, server and folder go.
 set -m

@@ -3,7 +3,7 @@
 set -euo pipefail
 : "${GATEPOST_BUILDS:?the folder of the builds}"
 status=0
-words='gatepost_test|test_pause|test_fault|gatepost_mutant|fault at|define_test_settings|gatepost::at\('
+words='gatepost_test|test_pause|test_fault|test_timer|gatepost_mutant|fault at|define_test_settings|gatepost::(at|trace)\('
 
 # What debuggers read names the source files and is never executed.
 copy=$(mktemp)
@@ -14,7 +14,7 @@ traces() {
 }
 # The words are worth something only if the test build holds each of them that a build without a mutant can hold.
 missing=
-for word in gatepost_test test_pause test_fault 'fault at' define_test_settings 'gatepost::at('; do
+for word in gatepost_test test_pause test_fault test_timer 'fault at' define_test_settings 'gatepost::at(' 'gatepost::trace('; do
   traces test | grep -qF "$word" || missing+=" '$word'"
 done
 [ -z "$missing" ] && echo "ok 1 - the test build is recognised" ||

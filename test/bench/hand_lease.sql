@@ -13,6 +13,8 @@ CREATE TABLE hand_lease (
     kind        "char"      NOT NULL DEFAULT 'l',
     state       "char"      NOT NULL DEFAULT 'h',
     flag        boolean     NOT NULL DEFAULT false,
+    asked       boolean     NOT NULL DEFAULT false,
+    reason      name        NOT NULL DEFAULT '',
     name        text        COLLATE "C" PRIMARY KEY,
     owner       text,
     metadata    jsonb

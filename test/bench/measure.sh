@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Runs the measurements named in ONLY against the server that the environment names. Each has a folder:
 #   plan.sh           title, clients, contenders, aims ("CONTENDER REFERENCE at-least|at-most NUMBER"); and for contenders
-#                     that differ: database, script and pgbench options; beside: options of three clients more, whose
+#                     that differ: database, script, pgbench options and how many operations a script does (units); beside: options of three clients more, whose
 #                     beside.sql runs at the same time and is not counted
 #   setup.sql         run once, in a database named after the folder
 #   CONTENDER.sql     a pgbench script, one operation
+# A plan can measure by itself instead: a function measure that prints what it has found, with aims as in the tables.
 . "$(dirname "$0")/../../scripts/lib.sh"
 BENCH=$HERE/test/bench
 
@@ -29,10 +30,10 @@ bench() {
       die "pgbench failed: $report"
     [ -z "$load" ] || wait "$load" || die "the clients beside $contender failed"
     after=$(newest_xid)
-    awk -v xids=$((after - before)) '
+    awk -v xids=$((after - before)) -v units="${units[$contender]:-1}" '
       /^number of transactions actually processed/ { split($NF, n, "/"); done = n[1] }
       /^tps/ { tps = $3 }
-      END { if (!done) exit 1; print tps, xids / done }' <<<"$report" && return
+      END { if (!done) exit 1; print tps * units, xids / done }' <<<"$report" && return
   done
   die "pgbench measured nothing in $try tries: $report"
 }
@@ -55,11 +56,19 @@ run_rounds() {
 summary=
 for measurement in ${ONLY/climb/}; do
   folder=$BENCH/$measurement
-  declare -A databases=() scripts=() options=() beside=()
+  declare -A databases=() scripts=() options=() beside=() units=()
+  unset -f measure
   . "$folder/plan.sh"
   createdb "$measurement"
   # Shared pieces are found from the folder.
   (cd "$folder" && PGOPTIONS='-c client_min_messages=warning' psql -Xq -v ON_ERROR_STOP=1 -f setup.sql "$measurement") >/dev/null
+  if declare -F measure >/dev/null; then
+    table=$(measure) || die "the measurement $measurement failed"
+    say "$table"
+    say
+    summary+=$table$'\n'
+    continue
+  fi
   for count in "${clients[@]}"; do
     rounds=$(run_rounds "$count")
     table=$({

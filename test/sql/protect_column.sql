@@ -81,6 +81,12 @@ BEGIN;
 SELECT gatepost.fence_use('t', :second);
 SELECT pg_temp.try('UPDATE t SET v = 6 WHERE id = 1');
 ROLLBACK;
+-- a fence column that has been renamed guards by refusing, until the table is protected again
+ALTER TABLE t RENAME fence TO mark;
+SELECT guarded, gaps FROM gatepost.fenced_tables WHERE relation = 't'::regclass;
+SELECT pg_temp.try('UPDATE t SET v = 7 WHERE id = 1');
+SELECT gatepost.fence_protect('t', 't', 'mark', 'any');
+SELECT guarded, gaps FROM gatepost.fenced_tables WHERE relation = 't'::regclass;
 DROP TABLE t;
 DROP FUNCTION lower_mark;
 DROP SCHEMA "column" CASCADE;

@@ -32,7 +32,8 @@ for my $round (1 .. 3)
 	{
 		$worker->{run} = IPC::Run::start(
 			[
-				'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-v', "name=$worker->{name}",
+				# Line by line, so that whatever ends it leaves whole lines behind.
+				'stdbuf', '-oL', 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-v', "name=$worker->{name}",
 				'-f', $script, '-d', $node->connstr('postgres') ],
 			'<', \undef, '>', \$worker->{out}, '2>', \my $errors);
 	}
@@ -46,10 +47,12 @@ for my $round (1 .. 3)
 	my (@tokens, @broken);
 	for my $worker (@workers)
 	{
+		$worker->{out} =~ s/[^\n]+\z//;
 		my @granted = $worker->{out} =~ /^granted (\d+)$/mg;
 		push @broken, "$worker->{name}: its tokens do not rise" if grep { $granted[$_] <= $granted[ $_ - 1 ] } 1 .. $#granted;
 		push @broken, "$worker->{name}: a lease was lost" if $worker->{out} =~ /lost/;
-		my ($last) = $worker->{out} =~ /^([a-z]+)[ 0-9]*\n\z/m;
+		my ($last) = $worker->{out} =~ /^([a-z]+)[ 0-9]*\n\z/m
+		  or die "$worker->{name} ended with: " . substr($worker->{out}, -200);
 		my $state = status($node, $worker->{name}, $granted[-1]);
 		push @broken, "$worker->{name}: $last, then $state" unless $state =~ $right{$last};
 		push @tokens, @granted;

@@ -12,6 +12,9 @@ CREATE TABLE fenced (id int PRIMARY KEY, fence bigint);
 INSERT INTO fenced VALUES (1, NULL);
 GRANT SELECT, UPDATE ON fenced TO PUBLIC;
 
+-- Who is no administrator and watches the server: given in the extension itself.
+CREATE ROLE check_monitor IN ROLE pg_monitor;
+
 -- 'done' or the SQLSTATE of a statement that a role tries; its effect is undone. A procedure that would commit got as far
 -- as that.
 CREATE FUNCTION outcome(role name, statement text) RETURNS text LANGUAGE plpgsql AS $$
@@ -31,10 +34,12 @@ $$;
 
 CREATE VIEW functions AS
 SELECT oid, proname::text AS name, proacl FROM pg_proc
-WHERE pronamespace = 'gatepost'::regnamespace AND prorettype NOT IN ('trigger'::regtype, 'event_trigger'::regtype);
+WHERE pronamespace = 'gatepost'::regnamespace AND prorettype NOT IN ('trigger'::regtype, 'event_trigger'::regtype)
+  -- what doctor() and the view stats are made of is for their owner
+  AND proname NOT LIKE 'doctor\_%';
 
 CREATE VIEW listed AS
-SELECT f.name, array_agg(a.grantee::regrole::text) FILTER (WHERE a.grantee <> a.grantor AND a.grantee::regrole::text <> 'check_everything') AS lists
+SELECT f.name, array_agg(a.grantee::regrole::text) FILTER (WHERE a.grantee <> a.grantor AND a.grantee::regrole::text NOT IN ('check_everything', 'pg_monitor')) AS lists
 FROM functions AS f, aclexplode(coalesce(f.proacl, acldefault('f', 10))) AS a GROUP BY f.name;
 SELECT tap('every function is in exactly one list', array_agg(format('%s: %s', name, coalesce(lists::text, 'none')))
            FILTER (WHERE cardinality(lists) IS DISTINCT FROM 1)) FROM listed;
@@ -47,7 +52,8 @@ WHERE n.nspname = 'gatepost' AND a.grantee <> n.nspowner AND a.grantee::regrole:
 WITH wanted AS (
   VALUES ('schema', :'user', 'USAGE'), ('leases', :'user', 'SELECT'), ('advisory_locks', :'user', 'SELECT'),
          ('refusals', :'user', 'SELECT'), ('history', :'user', 'SELECT'), ('fenced_tables', :'user', 'SELECT'), ('waiters', :'user', 'SELECT'),
-         ('schema', :'administrator', 'USAGE'), ('lease_slots', :'administrator', 'UPDATE'), ('rules', :'administrator', 'SELECT')
+         ('schema', :'administrator', 'USAGE'), ('lease_slots', :'administrator', 'UPDATE'), ('rules', :'administrator', 'SELECT'),
+         ('stats', :'administrator', 'SELECT'), ('schema', 'pg_monitor', 'USAGE'), ('stats', 'pg_monitor', 'SELECT')
 ), found AS (
   SELECT what, grantee::regrole::text, privilege_type FROM given
 )
@@ -67,6 +73,10 @@ INSERT INTO calls VALUES
   ('waiter_pids', 'SELECT FROM gatepost.waiter_pids(1)'),
   ('lease_renew', 'SELECT gatepost.lease_renew(''docs'', 1)'),
   ('lease_release', 'SELECT gatepost.lease_release(''docs'', 1)'),
+  ('lease_acquire_all', 'SELECT gatepost.lease_acquire_all(''{docs}'', ''1 min'')'),
+  ('lease_renew_many', 'SELECT FROM gatepost.lease_renew_many(''{docs}'', ''{1}'')'),
+  ('lease_release_many', 'SELECT FROM gatepost.lease_release_many(''{docs}'', ''{1}'')'),
+  ('lease_request_yield', 'SELECT gatepost.lease_request_yield(''docs'')'),
   ('lease_status', 'SELECT gatepost.lease_status(''docs'', 1)'),
   ('advisory_xact_lock', 'SELECT gatepost.advisory_xact_lock(''docs'')'),
   ('try_advisory_xact_lock', 'SELECT gatepost.try_advisory_xact_lock(''docs'')'),
@@ -101,7 +111,10 @@ INSERT INTO calls VALUES
   ('rule_add', 'SELECT gatepost.rule_add(''docs'', ''check_nobody'', ''hold'')'),
   ('rule_drop', 'SELECT gatepost.rule_drop(''docs'', ''check_nobody'', ''hold'')'),
   ('rule_rows', 'SELECT FROM gatepost.rules'),
-  ('rule_rows', 'SELECT FROM gatepost.rule_rows()');
+  ('rule_rows', 'SELECT FROM gatepost.rule_rows()'),
+  ('doctor', 'SELECT FROM gatepost.doctor()'),
+  ('stats_row', 'SELECT FROM gatepost.stats'),
+  ('stats_row', 'SELECT FROM gatepost.stats_row()');
 SELECT tap('every function is called here', array_agg(f.name)) FROM functions AS f WHERE f.name NOT IN (SELECT name FROM calls);
 
 SELECT gatepost.token_draw() > 0 AS drawn \g /dev/null
@@ -112,6 +125,9 @@ FROM (VALUES (:'user'), (:'administrator'), ('check_nobody'), ('check_everything
 SELECT tap(role || ' may call what the list has, and nothing else',
            array_agg(format('%s: %s', statement, outcome)) FILTER (WHERE outcome <> CASE WHEN wanted THEN 'done' ELSE '42501' END))
 FROM may GROUP BY role ORDER BY role;
+SELECT tap('members of pg_monitor may ask doctor and stats, and nothing else',
+           array_agg(statement) FILTER (WHERE (outcome('check_monitor', statement) = 'done') <> (name IN ('doctor', 'stats_row'))))
+FROM calls;
 
 -- relations, directly
 CREATE VIEW direct AS
@@ -126,6 +142,6 @@ SELECT r.role, s.statement FROM (VALUES (:'user'), (:'administrator'), ('check_n
 WHERE c.relnamespace = 'gatepost'::regnamespace AND c.relkind IN ('r', 'v', 'S');
 SELECT tap('no list opens a relation of gatepost but the views', array_agg(format('%s, %s', role, statement)))
 FROM direct WHERE outcome(role, statement) = 'done' AND NOT (role = :'user' AND statement IN ('SELECT FROM gatepost.leases', 'SELECT FROM gatepost.advisory_locks', 'SELECT FROM gatepost.refusals', 'SELECT FROM gatepost.history', 'SELECT FROM gatepost.fenced_tables', 'SELECT FROM gatepost.waiters'))
-  AND NOT (role = :'administrator' AND statement = 'SELECT FROM gatepost.rules');
+  AND NOT (role = :'administrator' AND statement IN ('SELECT FROM gatepost.rules', 'SELECT FROM gatepost.stats'));
 SELECT tap('nor the schema', array_agg(role)) FROM (VALUES (:'user'), (:'administrator')) AS r(role)
 WHERE outcome(role, 'CREATE TABLE gatepost.mine ()') <> '42501';

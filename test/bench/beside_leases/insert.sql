@@ -1,0 +1,1 @@
+INSERT INTO other (body) VALUES ('as much as a row of something else may hold');

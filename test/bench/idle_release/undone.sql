@@ -1,0 +1,3 @@
+BEGIN;
+SELECT gatepost.lease_release('held', token) FROM held;
+ROLLBACK;

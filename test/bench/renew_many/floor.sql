@@ -1,0 +1,1 @@
+UPDATE bare SET deadline = deadline + 1;

@@ -1,0 +1,1 @@
+SELECT count(*) FROM batch, gatepost.lease_renew_many(names, tokens);
