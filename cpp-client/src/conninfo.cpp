@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace gatepost::detail {
+namespace gatepost::inline v0::detail {
 
 std::string with_defaults(const std::string &conninfo) {
   static constexpr std::pair<const char *, const char *> defaults[] = {
@@ -28,4 +28,4 @@ std::string with_defaults(const std::string &conninfo) {
   return result;
 }
 
-} // namespace gatepost::detail
+} // namespace gatepost::v0::detail

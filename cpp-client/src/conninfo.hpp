@@ -3,8 +3,8 @@
 
 #include <string>
 
-namespace gatepost::detail {
+namespace gatepost::inline v0::detail {
 
 std::string with_defaults(const std::string &conninfo);
 
-} // namespace gatepost::detail
+} // namespace gatepost::v0::detail

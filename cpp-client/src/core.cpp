@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <thread>
 
-namespace gatepost::detail {
+namespace gatepost::inline v0::detail {
 
 namespace {
 
@@ -428,4 +428,4 @@ std::unique_ptr<Connection> Core::session() {
   return connection;
 }
 
-} // namespace gatepost::detail
+} // namespace gatepost::v0::detail

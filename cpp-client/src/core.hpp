@@ -14,7 +14,7 @@
 #include <stop_token>
 #include <string>
 
-namespace gatepost::detail {
+namespace gatepost::inline v0::detail {
 
 /// A request for a grant, told apart from others by its id, so that a lost answer can be asked for again.
 struct Request {
@@ -100,4 +100,4 @@ struct Access {
   static AdvisoryLock lock(std::shared_ptr<Core> core, const Name &name, std::unique_ptr<Connection> connection);
 };
 
-} // namespace gatepost::detail
+} // namespace gatepost::v0::detail

@@ -13,7 +13,7 @@
 #include <stop_token>
 #include <string>
 
-namespace gatepost::detail {
+namespace gatepost::inline v0::detail {
 
 /// Nanoseconds of boot_clock.
 using Moment = std::int64_t;
@@ -96,4 +96,4 @@ struct Hold {
   std::unique_ptr<std::string> yield_told; ///< the last request's reason
 };
 
-} // namespace gatepost::detail
+} // namespace gatepost::v0::detail

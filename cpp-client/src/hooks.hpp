@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace gatepost::detail {
+namespace gatepost::inline v0::detail {
 
 struct Hooks {
   LogHook log_hook;
@@ -28,4 +28,4 @@ struct Hooks {
   }
 };
 
-} // namespace gatepost::detail
+} // namespace gatepost::v0::detail

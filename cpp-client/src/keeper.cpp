@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-namespace gatepost::detail {
+namespace gatepost::inline v0::detail {
 
 namespace {
 
@@ -118,7 +118,8 @@ void Keeper::schedule_renewal(const std::shared_ptr<Hold> &hold, Moment at) {
   if (hold->renew_at != 0)
     renewals_.erase({hold->renew_at, hold});
   hold->renew_at = at;
-  if (renewals_.emplace(at, hold).first == renewals_.begin())
+  renewals_.emplace(at, hold);
+  if (renewals_.begin()->second == hold)
     renew_wake_.notify_all();
 }
 
@@ -126,7 +127,8 @@ void Keeper::schedule_check(const std::shared_ptr<Hold> &hold, Moment at) {
   if (hold->check_at != 0)
     checks_.erase({hold->check_at, hold});
   hold->check_at = at;
-  if (checks_.emplace(at, hold).first == checks_.begin())
+  checks_.emplace(at, hold);
+  if (checks_.begin()->second == hold)
     watch_wake_.notify_all();
 }
 
@@ -404,4 +406,4 @@ void Keeper::check(std::unique_lock<std::mutex> &lock, const std::shared_ptr<Hol
     schedule_check(hold, next);
 }
 
-} // namespace gatepost::detail
+} // namespace gatepost::v0::detail

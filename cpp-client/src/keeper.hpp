@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace gatepost::detail {
+namespace gatepost::inline v0::detail {
 
 /// Threads hold on to it, so it outlives its owner when that ends on one of them.
 class Keeper : public std::enable_shared_from_this<Keeper> {
@@ -89,4 +89,4 @@ private:
   std::thread renewing_, watching_;
 };
 
-} // namespace gatepost::detail
+} // namespace gatepost::v0::detail

@@ -8,7 +8,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-namespace gatepost::detail {
+namespace gatepost::inline v0::detail {
 
 namespace {
 
@@ -214,4 +214,4 @@ void Listener::wait_for_input(int socket, milliseconds time) {
   [[maybe_unused]] const auto got = read(wake_, &count, sizeof count);
 }
 
-} // namespace gatepost::detail
+} // namespace gatepost::v0::detail

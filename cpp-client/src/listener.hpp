@@ -19,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-namespace gatepost::detail {
+namespace gatepost::inline v0::detail {
 
 class Listener {
 public:
@@ -80,4 +80,4 @@ private:
   std::thread thread_;
 };
 
-} // namespace gatepost::detail
+} // namespace gatepost::v0::detail

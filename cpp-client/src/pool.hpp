@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-namespace gatepost::detail {
+namespace gatepost::inline v0::detail {
 
 class Pool {
 public:
@@ -44,4 +44,4 @@ private:
   std::vector<std::unique_ptr<Connection>> idle_;
 };
 
-} // namespace gatepost::detail
+} // namespace gatepost::v0::detail

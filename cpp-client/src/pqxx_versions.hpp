@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gatepost::detail {
+namespace gatepost::inline v0::detail {
 
 #if PQXX_VERSION_MAJOR > 7 || (PQXX_VERSION_MAJOR == 7 && PQXX_VERSION_MINOR >= 10)
 #define GATEPOST_PQXX_EXEC_TAKES_PARAMS
@@ -122,4 +122,4 @@ inline std::unique_ptr<Receiver> listen(pqxx::connection &connection, const std:
 inline void unlisten(pqxx::connection &, Receiver &) {}
 #endif
 
-} // namespace gatepost::detail
+} // namespace gatepost::v0::detail

@@ -13,7 +13,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-namespace gatepost::detail {
+namespace gatepost::inline v0::detail {
 
 namespace {
 
@@ -76,4 +76,4 @@ std::chrono::nanoseconds backoff(unsigned failures, std::chrono::nanoseconds mos
   return jittered(std::min({pause, most, std::chrono::nanoseconds{std::chrono::seconds{1}}}));
 }
 
-} // namespace gatepost::detail
+} // namespace gatepost::v0::detail

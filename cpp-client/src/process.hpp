@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-namespace gatepost::detail {
+namespace gatepost::inline v0::detail {
 
 /// Another number in each child process.
 unsigned fork_count() noexcept;
@@ -24,4 +24,4 @@ std::chrono::nanoseconds jittered(std::chrono::nanoseconds pause) noexcept;
 std::chrono::nanoseconds backoff(unsigned failures,
                                  std::chrono::nanoseconds most = std::chrono::seconds{1}) noexcept;
 
-} // namespace gatepost::detail
+} // namespace gatepost::v0::detail

@@ -1,7 +1,7 @@
 // Every statement that the library sends.
 #pragma once
 
-namespace gatepost::detail::sql {
+namespace gatepost::inline v0::detail::sql {
 
 inline constexpr const char *lease_acquire =
     "SELECT gatepost.lease_acquire($1, $2::interval, owner => $3, metadata => $4::jsonb, request_id => $5::uuid)";
@@ -29,4 +29,4 @@ inline constexpr const char *session_lock = "SELECT gatepost.advisory_lock($1)";
 inline constexpr const char *try_session_lock = "SELECT gatepost.try_advisory_lock($1)";
 inline constexpr const char *session_unlock = "SELECT gatepost.advisory_unlock($1)";
 
-} // namespace gatepost::detail::sql
+} // namespace gatepost::v0::detail::sql

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace gatepost::detail {
+namespace gatepost::inline v0::detail {
 
 inline std::string interval_text(std::chrono::nanoseconds length) {
   return std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(length).count()) + " us";
@@ -38,4 +38,4 @@ private:
   std::string text_ = "{";
 };
 
-} // namespace gatepost::detail
+} // namespace gatepost::v0::detail

@@ -15,13 +15,13 @@ inline namespace v0 {
 /// Who leads.
 struct Leader {
   Token token;
-  std::string owner;
+  std::string owner{};
 };
 
 struct ElectionOptions {
-  std::optional<Ttl> ttl;
+  std::optional<Ttl> ttl{};
   /// The label by which observe() names this candidate, instead of the client's.
-  std::string owner;
+  std::string owner{};
   /// One term only: after it, no further campaign.
   bool once = false;
 };

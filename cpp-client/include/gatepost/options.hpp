@@ -36,9 +36,9 @@ using MetricHook = std::function<void(std::string_view metric, double value, std
 
 struct ClientOptions {
   /// Put before every name.
-  std::string prefix;
+  std::string prefix{};
   /// A label for people, shown in the view leases. Empty: the server makes one of application_name and address.
-  std::string owner;
+  std::string owner{};
   Ttl ttl = std::chrono::seconds{30};
   /// Of every guard, unless 0: instead of the rule above.
   std::chrono::nanoseconds margin{0};
@@ -46,25 +46,25 @@ struct ClientOptions {
   std::chrono::nanoseconds call_timeout = std::chrono::seconds{5};
   /// Idle connections that are kept for calls, beside the one for renewals and the one for notifications.
   unsigned idle_connections = 4;
-  LogHook log;
-  MetricHook metric;
+  LogHook log{};
+  MetricHook metric{};
   /// Empty: the machine's.
-  std::shared_ptr<TimeSource> clock;
+  std::shared_ptr<TimeSource> clock{};
 };
 
 /// Callbacks run on a thread of the client, one at a time: they should be short, and must not destroy the guard's client.
 /// What they throw is logged and dropped. A guard's destructor waits for a callback of it that is running.
 struct LeaseOptions {
   /// Instead of ClientOptions::owner.
-  std::string owner;
+  std::string owner{};
   /// JSON, up to 8 kB; empty: none.
-  std::string metadata;
+  std::string metadata{};
   /// Once, when the guard has lost its lease for whatever reason; never after release().
-  std::function<void(Loss reason)> on_lost;
+  std::function<void(Loss reason)> on_lost{};
   /// When renewals are late: so much is left of the guard's own deadline. Again after each recovery.
-  std::function<void(std::chrono::nanoseconds left)> on_warning;
+  std::function<void(std::chrono::nanoseconds left)> on_warning{};
   /// Somebody asks for the lease (lease_request_yield).
-  std::function<void(const std::string &reason)> on_yield;
+  std::function<void(const std::string &reason)> on_yield{};
   /// The longest that the guard goes on renewing, for work that may hang. Unless 0, the lease is lost then.
   std::chrono::nanoseconds max_hold{0};
 };
