@@ -49,12 +49,12 @@ template <typename Executor>
 
 /// The advisory lock of a name until the end of the transaction; waits for it. The name is the server's, without a
 /// client's prefix.
-template <typename Executor> void lock(Executor &transaction, const Name &name) {
+template <typename Executor> void advisory_lock(Executor &transaction, const Name &name) {
   const std::array<Value, 1> parameters{name.text()};
   StatementTraits<Executor>::execute(transaction, "SELECT gatepost.advisory_xact_lock($1)", parameters);
 }
 /// Without waiting. False: busy.
-template <typename Executor> [[nodiscard]] bool try_lock(Executor &transaction, const Name &name) {
+template <typename Executor> [[nodiscard]] bool try_advisory_lock(Executor &transaction, const Name &name) {
   const std::array<Value, 1> parameters{name.text()};
   return StatementTraits<Executor>::execute(transaction, "SELECT gatepost.try_advisory_xact_lock($1)", parameters) == "t";
 }
