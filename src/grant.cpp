@@ -10,14 +10,11 @@
 #include "token.hpp"
 
 namespace gatepost {
-namespace {
 
 bool has_request(const pg_uuid_t &id) {
   const pg_uuid_t nil{};
   return memcmp(&id, &nil, sizeof id) != 0;
 }
-
-} // namespace
 
 [[noreturn]] void refuse_in_flight(LeaseName name) {
   ereport(ERROR, (errcode(in_flight),
@@ -62,10 +59,22 @@ Verdict judge(const AcquireRequest &request, const Look &found, const Moment &mo
   return is_live(state) ? Verdict::busy : Verdict::free;
 }
 
-bool write_grant(const Slots &slots, Relation history, const AcquireRequest &request, const Granted &granted,
-                 HeapTuple old, int64 token) {
+Grantee caller_of(const AcquireRequest &request) {
   Datum address;
   const bool has_address = client_address(&address);
+  return {GetUserId(), MyProcPid,
+          request.owner != nullptr ? request.owner
+                                   : client_label(application_name, address, has_address, MyProcPid),
+          has_address ? DatumGetInetPP(address) : nullptr};
+}
+
+bool write_grant(const Slots &slots, Relation history, const AcquireRequest &request, const Granted &granted,
+                 HeapTuple old, int64 token) {
+  return write_grant_to(caller_of(request), slots, history, request, granted, old, token);
+}
+
+bool write_grant_to(const Grantee &grantee, const Slots &slots, Relation history, const AcquireRequest &request,
+                    const Granted &granted, HeapTuple old, int64 token) {
   const Moment moment = this_moment();
   const TimestampTz now = GetCurrentTimestamp();
   const SlotData data{token,
@@ -75,18 +84,15 @@ bool write_grant(const Slots &slots, Relation history, const AcquireRequest &req
                       moment.boot,
                       now,
                       now,
-                      GetUserId(),
-                      MyProcPid,
+                      grantee.role,
+                      grantee.pid,
                       granted.slot,
                       granted.weight,
                       request.request_id,
                       granted.kind,
                       stored::held,
                       false};
-  const SlotText texts{request.name,
-                       request.owner != nullptr ? request.owner
-                                                : client_label(application_name, address, has_address, MyProcPid),
-                       has_address ? DatumGetInetPP(address) : nullptr, request.metadata};
+  const SlotText texts{request.name, grantee.owner, grantee.client_addr, request.metadata};
   const bool written = old == nullptr ? insert_slot(slots, data, texts) : replace_slot(slots, old, data, texts);
   if (written)
     record_grant(history, data, texts, old, moment);

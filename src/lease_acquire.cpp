@@ -7,6 +7,7 @@
 #include "identity.hpp"
 #include "locks.hpp"
 #include "mutant.hpp"
+#include "queue.hpp"
 #include "testpoint.hpp"
 #include "token.hpp"
 #include "uses.hpp"
@@ -15,44 +16,47 @@
 namespace gatepost {
 namespace {
 
-// The look and the grant under the mutex. Result: the token, 0 when busy.
-int64 grant(const Slots &slots, Relation history, Oid sequence, const AcquireRequest &request, const Look &first,
-            uint64 key, const Waiter *waiter, bool *written) {
+// What one try came to.
+struct Try {
+  int64 token;        // 0: busy
+  int64 remaining_us; // until the holder's deadline or another's turn is over, as far as the look can tell; -1: unknown
+};
+
+// The look and the grant under the mutex.
+Try grant(const Slots &slots, const Queue &queue, Relation history, Oid sequence, const AcquireRequest &request,
+          const Look &first, uint64 key, const Waiter *waiter, bool *written) {
   const Look found = mutant("first_look_believed") ? first : look(slots, request.name, lock_slot);
   switch (judge(request, found, this_moment())) {
   case Verdict::busy:
-    return 0;
+    return {0, -1};
   case Verdict::same:
     // Written once more: the commit that granted may have been cancelled while it waited for a standby, and only the
     // commit of a write waits again.
     *written = update_slot(slots, found.row, *slot_data(found.row));
-    return *written ? slot_data(found.row)->token : 0;
+    return {*written ? slot_data(found.row)->token : 0, -1};
   case Verdict::free:
     break;
   }
-  if (is_called_elsewhere(found.row, this_moment(), key, waiter))
-    return 0;
+  const int64 turn_us = turn_of_another(queue, request, key, waiter, found.row, this_moment());
+  if (turn_us > 0)
+    return {0, turn_us};
   at(Point::acquire_mutexed);
   // A tag held elsewhere is a use or a rung: the name is not free, whatever its row says.
   const bool tagged = holder_try(key);
   if (!tagged && !mutant("grants_beside_uses"))
-    return 0;
+    return {0, -1};
   if (mutant("tag_probed"))
     holder_release(key);
   at(Point::acquire_tagged);
   const int64 token = draw_above(sequence, found.row);
   *written = write_grant(slots, history, request, whole_lease, found.row, token);
+  if (*written)
+    delete_place(queue, request, key);
   at(Point::acquire_written);
   if (tagged && !mutant("tag_probed"))
     holder_release(key);
-  return *written ? token : 0;
+  return {*written ? token : 0, -1};
 }
-
-// What one try came to.
-struct Try {
-  int64 token;        // 0: busy
-  int64 remaining_us; // until the holder's deadline as far as the look can tell; -1: unknown
-};
 
 Try busy(const Look &found) {
   return {0, found.row == nullptr || found.in_flight ? -1 : remaining_us(*slot_data(found.row), this_moment())};
@@ -75,16 +79,22 @@ Try try_lease(const AcquireRequest &request, uint64 key, const Waiter *waiter) {
   open_slots(&slots, RowExclusiveLock, toast, short_patience_us);
   const Oid sequence = lock_sequence();
   const Relation history = open_history();
+  // Only a request that has an id can have a place to delete.
+  Queue queue;
+  open_queue(&queue, has_request(request.request_id) ? RowExclusiveLock : AccessShareLock);
   bool written = false;
   mutex_lock(LockClass::mutex, key);
-  const int64 token = grant(slots, history, sequence, request, first, key, waiter, &written);
+  const Try result = grant(slots, queue, history, sequence, request, first, key, waiter, &written);
   mutex_unlock(LockClass::mutex, key);
   if (!written) {
+    close_queue(&queue);
     close_history(history);
     unlock_sequence(sequence);
     close_slots(&slots);
-    return {token, -1};
+    return result;
   }
+  const int64 token = result.token;
+  queue.mode == AccessShareLock ? close_queue(&queue) : close_queue_written(&queue);
   close_history_written(history, token);
   close_slots_written(&slots);
   note_touched(key);

@@ -7,6 +7,7 @@
 #include "identity.hpp"
 #include "locks.hpp"
 #include "mutant.hpp"
+#include "queue.hpp"
 #include "quoted.hpp"
 #include "token.hpp"
 #include "uses.hpp"
@@ -39,6 +40,8 @@ int64 break_lease(LeaseName name, int64 token, const char *reason) {
   const Oid sequence = lock_sequence();
   const Relation history = open_history();
   const uint64 key = key_of(name);
+  OutsideCall call;
+  open_call(&call, name, key, true);
   mutex_lock(LockClass::mutex, key);
   const Look found = look(slots, name, lock_slot);
   if (found.in_flight)
@@ -64,8 +67,10 @@ int64 break_lease(LeaseName name, int64 token, const char *reason) {
     if (tagged)
       holder_release(key);
     result = data.token;
+    look_outside(&call);
   }
   mutex_unlock(LockClass::mutex, key);
+  close_call(&call);
   if (result == 0) {
     close_history(history);
     unlock_sequence(sequence);

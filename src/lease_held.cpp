@@ -6,6 +6,7 @@
 #include "identity.hpp"
 #include "locks.hpp"
 #include "mutant.hpp"
+#include "queue.hpp"
 #include "rights.hpp"
 #include "testpoint.hpp"
 #include "token.hpp"
@@ -53,11 +54,13 @@ bool may_change(const SlotData &row, const Moment &moment) {
 }
 
 // One change of the holder's own row, under the mutex. Change: (SlotData *, const Moment &), the moment being the one
-// in which the lease was found live: no later one may lengthen it.
-template <class Change> bool change_held(LeaseName name, int64 token, Point point, Change change) {
+// in which the lease was found live: no later one may lengthen it. frees: who waits outside the server is told.
+template <class Change> bool change_held(LeaseName name, int64 token, Point point, bool frees, Change change) {
   Slots slots;
   open_slots_for_holder(&slots, name);
   const uint64 key = key_of(name);
+  OutsideCall call;
+  open_call(&call, name, key, frees);
   mutex_lock(LockClass::mutex, key);
   const HeapTuple row = own_row(name, look(slots, name, lock_slot), token);
   at(point);
@@ -68,8 +71,10 @@ template <class Change> bool change_held(LeaseName name, int64 token, Point poin
     change(&data, moment);
     if (!update_slot(slots, row, data))
       refuse_in_flight(name);
+    look_outside(&call);
   }
   mutex_unlock(LockClass::mutex, key);
+  close_call(&call);
   changed ? close_slots_written(&slots) : close_slots(&slots);
   if (changed)
     note_touched(key);
@@ -81,7 +86,7 @@ template <class Change> bool change_held(LeaseName name, int64 token, Point poin
 bool renew_lease(LeaseName name, int64 token, int64 ttl) {
   ensure_identity();
   require_known_token(token);
-  const bool renewed = change_held(name, token, Point::renew_mutexed, [ttl](SlotData *data, const Moment &moment) {
+  const bool renewed = change_held(name, token, Point::renew_mutexed, false, [ttl](SlotData *data, const Moment &moment) {
     if (ttl > 0)
       data->ttl = ttl;
     data->deadline = moment.now + data->ttl;
@@ -97,7 +102,7 @@ bool release_lease(LeaseName name, int64 token) {
   begin_release();
   ensure_identity();
   require_known_token(token);
-  const bool released = change_held(name, token, Point::release_mutexed, [](SlotData *data, const Moment &moment) {
+  const bool released = change_held(name, token, Point::release_mutexed, true, [](SlotData *data, const Moment &moment) {
     data->state = stored::released;
     data->deadline = moment.now;
     data->boot = moment.boot;

@@ -6,6 +6,7 @@
 #include "identity.hpp"
 #include "lease_state.hpp"
 #include "locks.hpp"
+#include "queue_rows.hpp"
 #include "slots.hpp"
 
 namespace gatepost {
@@ -61,6 +62,8 @@ bool purge(const Slots &slots, LeaseName name, int64 older_than) {
 int64 purge_leases(int64 older_than, text *prefix) {
   ensure_identity();
   purge_history(older_than, prefix);
+  if (purge_queue(prefix))
+    note_purge();
   Slots slots;
   open_slots(&slots, RowExclusiveLock, true, short_patience_us);
   int64 purged = 0;
