@@ -38,7 +38,7 @@ GATEPOST_FUNCTION(waiter_places) {
 
 GATEPOST_FUNCTION(queued_keys) {
   PreventCommandIfParallelMode("queued_keys()");
-  InitMaterializedSRF(fcinfo, 0);
+  InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
   const auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
   Queue queue;
   open_queue(&queue, AccessShareLock);
