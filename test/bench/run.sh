@@ -2,10 +2,10 @@
 # make bench: every measurement beside one throwaway cluster. A missed aim is reported and fails nothing.
 #   ROUNDS=5          alternating rounds a measurement
 #   SECONDS_EACH=3    length of one round of one contender
-#   ONLY="NAME.."     only these measurements: refused pair slow_flush fenced used bulk writers stale_uses advisory names, and climb: whether eight sessions that
+#   ONLY="NAME.."     only these measurements: refused pair slow_flush fenced used bulk writers stale_uses advisory names told, and climb: whether eight sessions that
 #                     climb and descend between the rungs for 60 s ever hold a name together
 . "$(dirname "$0")/../../scripts/lib.sh"
-export ROUNDS=${ROUNDS:-5} SECONDS_EACH=${SECONDS_EACH:-3} ONLY=${ONLY:-refused pair slow_flush fenced used bulk writers stale_uses advisory names climb}
+export ROUNDS=${ROUNDS:-5} SECONDS_EACH=${SECONDS_EACH:-3} ONLY=${ONLY:-refused pair slow_flush fenced used bulk writers stale_uses advisory names told climb}
 for number in "$ROUNDS" "$SECONDS_EACH"; do
   [[ $number =~ ^[1-9][0-9]*$ ]] || die "ROUNDS and SECONDS_EACH are whole numbers from 1"
 done
