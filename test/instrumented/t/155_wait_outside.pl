@@ -216,6 +216,17 @@ outside('slow', 8);
 later(200_000);
 is(queue_of('slow'), 'outside 8', 'a place that is prolonged in time goes on');
 
+# The ttl counts from the grant, not from the place, also when the lease is handed over.
+query($node, "SELECT gatepost.lease_queue('late', '" . id($_) . "', '5 s', '5 min')") for 1, 2;
+my $early = acquire($node, 'late', '20 s');
+later(20_000);
+my $remaining = q(SELECT remaining FROM gatepost.leases WHERE name = 'late');
+my $late = query($node, "SELECT gatepost.lease_acquire('late', '5 s', request_id => '" . id(1) . "')");
+is(query($node, $remaining), '00:00:05', 'the ttl counts from the grant');
+later(3_000);
+isnt(query($node, "SELECT gatepost.lease_transfer('late', $late, '" . id(2) . "')"), '', 'it is handed over');
+is(query($node, $remaining), '00:00:05', 'and counts from there');
+
 # Places of an aborted transaction are none, and those of an open one stand before nobody.
 session_query($holder, 'BEGIN; ' . enqueue('open', 1));
 is(queue_of('open'), '', 'a place that is not committed is not shown');
