@@ -8,6 +8,7 @@
 #include "locks.hpp"
 #include "mutant.hpp"
 #include "permits.hpp"
+#include "queue_rows.hpp"
 #include "slots.hpp"
 
 namespace gatepost {
@@ -103,6 +104,8 @@ int64 purge(const Slots &slots, LeaseName name, int64 older_than) {
 int64 purge_leases(int64 older_than, text *prefix) {
   ensure_identity();
   purge_history(older_than, prefix);
+  if (purge_queue(prefix))
+    note_purge();
   Slots slots;
   open_slots(&slots, RowExclusiveLock, true, short_patience_us);
   int64 purged = 0;

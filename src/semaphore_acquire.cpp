@@ -115,8 +115,8 @@ struct Search {
       take_slot(next++);
   }
 
-  // Whether the rest cannot change the answer. Who waits wants to know when the first permit lapses; whoever asks again,
-  // whether he has been answered already.
+  // Whether the rest cannot change the answer. Who waits wants to know when the first permit lapses; whoever asks
+  // again, whether he has been answered already.
   bool is_over() const { return full() && waiter == nullptr && !has_request(request.grant); }
 
   void run() {
@@ -131,10 +131,10 @@ struct Search {
 };
 
 [[noreturn]] void refuse_limit(const SemaphoreRequest &request, int32 stored) {
-  ereport(ERROR, (errcode(permits_mismatch),
-                  errmsg("semaphore \"%s\" has %d permits, not %d", printable(request.grant.name), stored,
-                         request.permits),
-                  errhint("Change the number with gatepost.semaphore_resize().")));
+  ereport(ERROR,
+          (errcode(permits_mismatch),
+           errmsg("semaphore \"%s\" has %d permits, not %d", printable(request.grant.name), stored, request.permits),
+           errhint("Change the number with gatepost.semaphore_resize().")));
 }
 
 // The limit that counts, 0 when it is not settled. Raises LG009.
@@ -167,13 +167,13 @@ SlotData limit_row(const SemaphoreRequest &request) {
 }
 
 // What one try came to.
-struct Try {
+struct PermitTry {
   int64 token;        // 0: not so many are free
   int64 remaining_us; // until the first permit lapses; 0: something is free but not to be had yet; -1: unknown
   int64 superseded;   // the token that was granted for the slot before
 };
 
-Try again(const SemaphoreRequest &request, const Slots &slots, int32 slot, bool *written) {
+PermitTry again(const SemaphoreRequest &request, const Slots &slots, int32 slot, bool *written) {
   const Look found = look(slots, request.grant.name, slot);
   // Written once more, since only the commit of a write waits for a standby.
   if (standby_asked())
@@ -183,8 +183,8 @@ Try again(const SemaphoreRequest &request, const Slots &slots, int32 slot, bool 
 
 // The look and the grant under the mutex. A semaphore's "busy" is only said here: permits come and go beside each
 // other, and a count without the mutex may miss one that was free all the time.
-Try grant(const Slots &slots, Relation history, Oid sequence, const SemaphoreRequest &request, uint64 key,
-          const Waiter *waiter, bool *written) {
+PermitTry grant(const Slots &slots, Relation history, Oid sequence, const SemaphoreRequest &request, uint64 key,
+                const Waiter *waiter, bool *written) {
   const LeaseName name = request.grant.name;
   const Look first = look(slots, name, 0);
   const int32 limit = settle_limit(request, first);
@@ -220,14 +220,14 @@ Try grant(const Slots &slots, Relation history, Oid sequence, const SemaphoreReq
   return {*written ? token : 0, -1, old != nullptr ? slot_data(old)->token : 0};
 }
 
-Try try_permit(const SemaphoreRequest &request, uint64 key, const Waiter *waiter) {
+PermitTry try_permit(const SemaphoreRequest &request, uint64 key, const Waiter *waiter) {
   Slots slots;
   open_slots(&slots, RowExclusiveLock, true, short_patience_us);
   const Oid sequence = lock_sequence();
   const Relation history = open_history();
   bool written = false;
   mutex_lock(LockClass::mutex, key);
-  const Try result = grant(slots, history, sequence, request, key, waiter, &written);
+  const PermitTry result = grant(slots, history, sequence, request, key, waiter, &written);
   mutex_unlock(LockClass::mutex, key);
   if (!written) {
     close_history(history);
@@ -249,7 +249,7 @@ int64 wait_for_permit(const SemaphoreRequest &request, uint64 key) {
   const Patience patience = patience_of(request.grant.wait);
   Waiter waiter;
   join_queue(key, &waiter);
-  Try result;
+  PermitTry result;
   for (;;) {
     clear_wake();
     result = try_permit(request, key, &waiter);
@@ -270,7 +270,7 @@ int64 acquire_permit(const SemaphoreRequest &request) {
   ensure_identity();
   refuse_own_session_rung(request.grant.name);
   const uint64 key = key_of(request.grant.name);
-  const Try first = try_permit(request, key, nullptr);
+  const PermitTry first = try_permit(request, key, nullptr);
   if (first.token != 0 || request.grant.wait == 0)
     return first.token;
   refuse_old_snapshot();
