@@ -63,8 +63,7 @@ Grantee caller_of(const AcquireRequest &request) {
   Datum address;
   const bool has_address = client_address(&address);
   return {GetUserId(), MyProcPid,
-          request.owner != nullptr ? request.owner
-                                   : client_label(application_name, address, has_address, MyProcPid),
+          request.owner != nullptr ? request.owner : client_label(application_name, address, has_address, MyProcPid),
           has_address ? DatumGetInetPP(address) : nullptr};
 }
 

@@ -86,13 +86,14 @@ template <class Change> bool change_held(LeaseName name, int64 token, Point poin
 bool renew_lease(LeaseName name, int64 token, int64 ttl) {
   ensure_identity();
   require_known_token(token);
-  const bool renewed = change_held(name, token, Point::renew_mutexed, false, [ttl](SlotData *data, const Moment &moment) {
-    if (ttl > 0)
-      data->ttl = ttl;
-    data->deadline = moment.now + data->ttl;
-    data->boot = moment.boot;
-    data->renewed_at = GetCurrentTimestamp();
-  });
+  const bool renewed =
+      change_held(name, token, Point::renew_mutexed, false, [ttl](SlotData *data, const Moment &moment) {
+        if (ttl > 0)
+          data->ttl = ttl;
+        data->deadline = moment.now + data->ttl;
+        data->boot = moment.boot;
+        data->renewed_at = GetCurrentTimestamp();
+      });
   if (renewed)
     note_durable_change();
   return renewed;
@@ -102,11 +103,12 @@ bool release_lease(LeaseName name, int64 token) {
   begin_release();
   ensure_identity();
   require_known_token(token);
-  const bool released = change_held(name, token, Point::release_mutexed, true, [](SlotData *data, const Moment &moment) {
-    data->state = stored::released;
-    data->deadline = moment.now;
-    data->boot = moment.boot;
-  });
+  const bool released =
+      change_held(name, token, Point::release_mutexed, true, [](SlotData *data, const Moment &moment) {
+        data->state = stored::released;
+        data->deadline = moment.now;
+        data->boot = moment.boot;
+      });
   if (released)
     end_release();
   return released;

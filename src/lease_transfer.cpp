@@ -65,8 +65,7 @@ int64 transfer_lease(LeaseName name, int64 token, const pg_uuid_t &request_id) {
   open_queue(&opened.queue, RowExclusiveLock);
   mutex_lock(LockClass::mutex, key);
   const HeapTuple row = held_row(name, look(opened.slots, name, lock_slot), token);
-  const HeapTuple place =
-      row == nullptr ? nullptr : find_place(opened.queue, name, key, request_id, this_moment());
+  const HeapTuple place = row == nullptr ? nullptr : find_place(opened.queue, name, key, request_id, this_moment());
   const int64 granted = place == nullptr ? 0 : grant_to(opened, name, key, row, place);
   mutex_unlock(LockClass::mutex, key);
   if (granted == 0) {

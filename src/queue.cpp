@@ -64,8 +64,8 @@ HeapTuple head_of(const Queue &queue, LeaseName name, uint64 key, const Moment &
 bool is_watched(const Queue &queue, LeaseName name, uint64 key, const Moment &moment) {
   bool watched = false;
   each_row(queue, key, [&](const QueueRow &row) {
-    watched = is_watcher(row.data()) && !row.arriving && is_current(row.data(), moment) &&
-              is_of_name(queue, row.tuple, name);
+    watched =
+        is_watcher(row.data()) && !row.arriving && is_current(row.data(), moment) && is_of_name(queue, row.tuple, name);
     return !watched && is_watcher(row.data());
   });
   return watched;
@@ -83,8 +83,7 @@ struct OwnPlace {
   List *dead;    // rows of the name that no longer count
 };
 
-OwnPlace own_place(const Queue &queue, LeaseName name, uint64 key, const pg_uuid_t &request_id,
-                   const Moment &moment) {
+OwnPlace own_place(const Queue &queue, LeaseName name, uint64 key, const pg_uuid_t &request_id, const Moment &moment) {
   OwnPlace place{};
   each_row(queue, key, [&](const QueueRow &row) {
     const QueueData &data = row.data();
@@ -221,8 +220,7 @@ void delete_place(const Queue &queue, const AcquireRequest &request, uint64 key)
     return;
   List *rows = NIL;
   each_row(queue, key, [&](const QueueRow &row) {
-    if (row.settled() && is_own_request(row.data(), request.request_id) &&
-        is_of_name(queue, row.tuple, request.name))
+    if (row.settled() && is_own_request(row.data(), request.request_id) && is_of_name(queue, row.tuple, request.name))
       rows = lappend(rows, heap_copytuple(row.tuple));
     return true;
   });
