@@ -35,8 +35,7 @@ int64 turn_of_another(const Queue &queue, const AcquireRequest &request, uint64 
 void delete_place(const Queue &queue, const AcquireRequest &request, uint64 key);
 
 // A copy of the settled row of a request, whoever queued it; nullptr when there is none that counts. Under the mutex.
-HeapTuple find_place(const Queue &queue, LeaseName name, uint64 key, const pg_uuid_t &request_id,
-                     const Moment &moment);
+HeapTuple find_place(const Queue &queue, LeaseName name, uint64 key, const pg_uuid_t &request_id, const Moment &moment);
 
 // What a call that frees a name has to tell to those outside. NOTIFY takes a lock of the whole cluster at commit, so it
 // is sent only when the first is outside, or somebody watches.
@@ -48,7 +47,8 @@ struct OutsideCall {
   bool called;
 };
 
-// Before the mutex; does nothing unless wanted. Without the locks at once, nobody is told: they ask again by themselves.
+// Before the mutex; does nothing unless wanted. Without the locks at once, nobody is told: they ask again by
+// themselves.
 void open_call(OutsideCall *call, LeaseName name, uint64 key, bool wanted);
 // Under the mutex, when the name has become free.
 void look_outside(OutsideCall *call);

@@ -37,12 +37,10 @@ enum QueueColumn {
 };
 
 inline constexpr Column queue_columns[queue_column_count] = {
-    {"key", INT8OID, true},         {"arrival", INT8OID, true},
-    {"deadline", INT8OID, true},    {"boot", INT8OID, true},
-    {"ttl", INT8OID, true},         {"queued_at", TIMESTAMPTZOID, true},
-    {"role", OIDOID, true},         {"pid", INT4OID, true},
-    {"request_id", UUIDOID, true},  {"name", TEXTOID, true},
-    {"before", INT8ARRAYOID, true}, {"owner", TEXTOID, false},
+    {"key", INT8OID, true},          {"arrival", INT8OID, true},     {"deadline", INT8OID, true},
+    {"boot", INT8OID, true},         {"ttl", INT8OID, true},         {"queued_at", TIMESTAMPTZOID, true},
+    {"role", OIDOID, true},          {"pid", INT4OID, true},         {"request_id", UUIDOID, true},
+    {"name", TEXTOID, true},         {"before", INT8ARRAYOID, true}, {"owner", TEXTOID, false},
     {"client_addr", INETOID, false}, {"metadata", JSONBOID, false},
 };
 

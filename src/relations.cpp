@@ -23,9 +23,9 @@ enum Known {
   known_count
 };
 
-constexpr const char *known_names[known_count] = {"lease_slots",     "identity",     "token_sequence",
-                                                  "floor",           "name_rules",   "refusal_counters",
-                                                  "refusal_history", "lease_history",  "queue"};
+constexpr const char *known_names[known_count] = {"lease_slots",     "identity",      "token_sequence",
+                                                  "floor",           "name_rules",    "refusal_counters",
+                                                  "refusal_history", "lease_history", "queue"};
 
 struct Remembered {
   Oid oid;

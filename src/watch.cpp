@@ -53,8 +53,15 @@ void watch_name(LeaseName name) {
       refuse_in_flight(name);
     const Grantee caller = caller_of({name, 0, nullptr, nullptr, {}, 0});
     insert_row(queue,
-               {static_cast<int64>(key), Min(-moment.now, watcher.lowest - 1), deadline, moment.boot, 0,
-                GetCurrentTimestamp(), caller.role, caller.pid, {}},
+               {static_cast<int64>(key),
+                Min(-moment.now, watcher.lowest - 1),
+                deadline,
+                moment.boot,
+                0,
+                GetCurrentTimestamp(),
+                caller.role,
+                caller.pid,
+                {}},
                {name, construct_empty_array(INT8OID), caller.owner, caller.client_addr, nullptr});
   }
   mutex_unlock(LockClass::mutex, key);

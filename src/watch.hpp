@@ -1,5 +1,6 @@
 // Watchers of a name: a role that is told on the name's channel whenever a release or break frees it. The row counts
-// for watch_us, so that nobody is notified for ever; it belongs to the role, since a session behind a pooler is nobody's.
+// for watch_us, so that nobody is notified for ever; it belongs to the role, since a session behind a pooler is
+// nobody's.
 #pragma once
 
 #include "arguments.hpp"
