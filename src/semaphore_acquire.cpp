@@ -131,10 +131,10 @@ struct Search {
 };
 
 [[noreturn]] void refuse_limit(const SemaphoreRequest &request, int32 stored) {
-  ereport(ERROR,
-          (errcode(permits_mismatch),
-           errmsg("semaphore \"%s\" has %d permits, not %d", printable(request.grant.name), stored, request.permits),
-           errhint("Change the number with gatepost.semaphore_resize().")));
+  ereport(ERROR, (errcode(permits_mismatch),
+                  errmsg("the number of permits of semaphore \"%s\" is %d, not %d", printable(request.grant.name),
+                         stored, request.permits),
+                  errhint("Change the number with gatepost.semaphore_resize().")));
 }
 
 // The limit that counts, 0 when it is not settled. Raises LG009.

@@ -56,6 +56,9 @@ SELECT pg_temp.ask('SELECT gatepost.semaphore_acquire(''args'', 2, ''1 min'')');
 -- a lease call on a semaphore's name, and the reverse
 SELECT pg_temp.ask('SELECT gatepost.lease_acquire(''args'', ''1 min'')');
 SELECT pg_temp.ask('SELECT gatepost.lease_acquire(''args'', ''1 min'', ''1 s'')');
+SELECT pg_temp.ask('SELECT gatepost.lease_acquire_all(ARRAY[''args/free'', ''args''], ''1 min'')');
+SELECT pg_temp.ask('SELECT gatepost.lease_queue(''args'', ''00000000-0000-0000-0000-000000000001'', ''1 min'', ''1 min'')');
+SELECT count(*) FROM gatepost.leases WHERE name = 'args/free';
 SELECT gatepost.lease_acquire('args/lease', '1 min') > 0;
 SELECT pg_temp.ask('SELECT gatepost.semaphore_acquire(''args/lease'', 2, ''1 min'')');
 SELECT pg_temp.ask('SELECT gatepost.semaphore_resize(''args/lease'', 2)');

@@ -7,6 +7,8 @@
 \pset fieldsep ' => '
 \set show 'SELECT slot, kind, state FROM gatepost.leases WHERE name = ''sem'' ORDER BY slot; SELECT * FROM gatepost.semaphores WHERE name = ''sem'''
 
+-- a token of no permit, older than all
+SELECT gatepost.token_draw() AS stranger \gset
 -- three permits, each with its token; no fourth
 SELECT gatepost.semaphore_acquire('sem', 3, '1 h', owner => 'one', metadata => '{"n": 1}') AS a \gset
 SELECT gatepost.semaphore_acquire('sem', 3, '1 h') AS b \gset
@@ -17,7 +19,7 @@ SELECT gatepost.semaphore_acquire('sem', 3, '1 h') IS NULL;
 SELECT owner, metadata, ttl, token = :a FROM gatepost.leases WHERE name = 'sem' AND slot = 1;
 
 -- each by its own token, and no other
-SELECT gatepost.lease_renew('sem', :b), gatepost.lease_renew('sem', :b, '2 h'), gatepost.lease_renew('sem', :b - 32);
+SELECT gatepost.lease_renew('sem', :b), gatepost.lease_renew('sem', :b, '2 h'), gatepost.lease_renew('sem', :stranger);
 SELECT ttl FROM gatepost.leases WHERE name = 'sem' ORDER BY slot;
 SELECT gatepost.lease_release('sem', :b), gatepost.lease_release('sem', :b), gatepost.lease_renew('sem', :b);
 SELECT gatepost.lease_status('sem', :a), gatepost.lease_status('sem', :b), gatepost.lease_status('sem', :c);
@@ -27,6 +29,14 @@ SELECT gatepost.semaphore_acquire('sem', 3, '1 h') AS d \gset
 SELECT gatepost.lease_status('sem', :b), gatepost.lease_status('sem', :d), gatepost.lease_status('sem', 1);
 SELECT gatepost.lease_release('sem', :b), gatepost.lease_renew('sem', :b);
 SELECT * FROM gatepost.semaphores WHERE name = 'sem';
+
+-- many at once; a request to yield goes to each that is live
+SELECT gatepost.lease_request_yield('sem');
+SELECT token = :c, status, detail FROM gatepost.lease_renew_many(ARRAY['sem', 'sem', 'sem'], ARRAY[:a, :b, :c]) ORDER BY token;
+SELECT token = :d, status FROM gatepost.lease_renew_many('{sem}', ARRAY[:d]);
+SELECT slot, yield_requested FROM gatepost.leases WHERE name = 'sem' ORDER BY slot;
+SELECT gatepost.lease_acquire('sem2', '1 h') IS NOT NULL, status, detail FROM gatepost.lease_release_many('{sem}', ARRAY[:stranger]);
+SELECT gatepost.lease_break('sem2') > 0;
 
 -- one broken, by its token; all broken
 SELECT gatepost.lease_break('sem', :b);
@@ -100,16 +110,17 @@ SELECT gatepost.lease_break('sem') > 0;
 -- uses: several permits in one transaction, errors of their own
 CREATE TABLE work (id int);
 SELECT gatepost.fence_protect('work', lease => 'sem');
+SELECT token AS old FROM gatepost.leases WHERE name = 'sem' AND slot = 1 \gset
 SELECT gatepost.semaphore_acquire('sem', 3, '1 h') AS a, gatepost.semaphore_acquire('sem', 3, '1 h') AS b \gset
 \set write 'SELECT pg_temp.try(''INSERT INTO work VALUES (1)'')'
 BEGIN; SELECT gatepost.fence_use('sem', :a); :write; SELECT gatepost.fence_use('sem', :b), gatepost.fence_use('sem', :a, live => true); :write; COMMIT;
 :write;
-SELECT pg_temp.try('SELECT gatepost.fence_use(''sem'', $1)', :b - 32);
-SELECT regexp_replace(pg_temp.detail('SELECT gatepost.fence_use(''sem'', $1)', :b - 32), '\d+', 'N');
+SELECT replace(pg_temp.try('SELECT gatepost.fence_use(''sem'', $1)', :old), :'old', 'OLD');
+SELECT replace(pg_temp.detail('SELECT gatepost.fence_use(''sem'', $1)', :old), :'b', 'TOKEN OF B');
 SELECT gatepost.token_draw() AS later \gset
-SELECT regexp_replace(pg_temp.try('SELECT gatepost.fence_use(''sem'', $1)', :later), '\d+', 'N');
+SELECT replace(pg_temp.try('SELECT gatepost.fence_use(''sem'', $1)', :later), :'later', 'LATER');
 SELECT gatepost.lease_release('sem', :a);
-SELECT regexp_replace(pg_temp.try('SELECT gatepost.fence_use(''sem'', $1)', :a), '\d+', 'N');
+SELECT replace(pg_temp.try('SELECT gatepost.fence_use(''sem'', $1)', :a), :'a', 'A');
 SELECT pg_temp.detail('SELECT gatepost.fence_use(''sem'', $1)', :a);
 -- an own grant ends the use of the token it supersedes, and no other
 BEGIN;
