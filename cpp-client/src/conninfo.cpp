@@ -1,0 +1,31 @@
+#include "conninfo.hpp"
+
+#include <utility>
+
+namespace gatepost::inline v0::detail {
+
+std::string with_defaults(const std::string &conninfo) {
+  static constexpr std::pair<const char *, const char *> defaults[] = {
+      {"connect_timeout", "3"},     {"keepalives", "1"},        {"keepalives_idle", "5"},
+      {"keepalives_interval", "2"}, {"keepalives_count", "3"},  {"tcp_user_timeout", "10000"},
+      {"target_session_attrs", "read-write"},
+  };
+  const bool uri = conninfo.starts_with("postgresql://") || conninfo.starts_with("postgres://");
+  std::string result = conninfo;
+  char separator = conninfo.find('?') == std::string::npos ? '?' : '&';
+  for (const auto &[key, value] : defaults) {
+    const std::size_t place = conninfo.find(key);
+    // keepalives is the beginning of others.
+    if (place != std::string::npos && conninfo.find_first_of("= ", place) == place + std::string{key}.size())
+      continue;
+    if (uri)
+      result += separator;
+    else if (!result.empty())
+      result += ' ';
+    result += std::string{key} + '=' + value;
+    separator = '&';
+  }
+  return result;
+}
+
+} // namespace gatepost::v0::detail

@@ -1,0 +1,10 @@
+// What a connection string says nothing about.
+#pragma once
+
+#include <string>
+
+namespace gatepost::inline v0::detail {
+
+std::string with_defaults(const std::string &conninfo);
+
+} // namespace gatepost::v0::detail
