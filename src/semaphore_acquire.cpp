@@ -140,8 +140,8 @@ struct Search {
 // The limit that counts, 0 when it is not settled. Raises LG009.
 int32 settle_limit(const SemaphoreRequest &request, const Look &first) {
   const Limit stored = limit_of(request.grant.name, first);
-  if (stored.permits == 0)
-    return request.permits;
+  if (stored.permits <= 0)
+    return stored.permits == 0 ? request.permits : 0;
   const int32 settled = first.row != nullptr ? slot_data(first.row)->weight : 0;
   const int32 flying = first.flight != nullptr ? slot_data(first.flight)->weight : 0;
   if (request.permits == settled || request.permits == flying || mutant("limits_uncompared"))
