@@ -75,11 +75,17 @@ int64 purge_permits(const Slots &slots, LeaseName name, uint64 key, int64 older_
   int64 purged = 0;
   ListCell *cell;
   foreach (cell, over) {
+    // A use may have begun without the mutex.
+    if (!slot_take(key, lfirst_int(cell), SlotMode::grant, false)) {
+      *left = true;
+      continue;
+    }
     const Look found = look(slots, name, lfirst_int(cell));
     if (delete_slot(slots, found.row))
       purged++;
     else
       *left = true;
+    slot_drop(key, lfirst_int(cell), SlotMode::grant);
   }
   return purged;
 }

@@ -35,6 +35,9 @@ struct Search {
   bool yields_known = false;
   bool yields = false;
   int64 highest = 0; // token seen
+  // Whether the slots keep the count by themselves: only light permits up to the limit are live or asked for.
+  bool slots_suffice = false;
+  List *lapsed = NIL; // slots whose permits have lapsed and would still be good for a use, beyond the count
 
   bool heavy() const { return request.weight > 1; }
   bool full() const { return taken + request.weight > limit; }
@@ -63,10 +66,11 @@ struct Search {
     slot = 0;
   }
 
-  // A heavy permit that has ended counts until the last transaction that uses it has ended too. A light one keeps its
-  // slot shut, which comes to the same.
+  // A permit that has ended counts until the last transaction that uses it has ended too.
   bool is_used(const SlotVersions &found) const {
-    if (!found.has_row || found.row.weight == 1 || found.slot == slot || mutant("used_permits_uncounted"))
+    if (!found.has_row || found.slot == slot || mutant("used_permits_uncounted"))
+      return false;
+    if (found.row.weight == 1 && mutant("used_light_permits_uncounted"))
       return false;
     if (!slot_take(key, found.slot, SlotMode::grant, false))
       return true;
@@ -89,10 +93,16 @@ struct Search {
         same = found.slot;
       return;
     }
-    if (left_to_first(found))
+    if (left_to_first(found)) {
       taken += found.row.weight;
-    else if (!(wanted && take_slot(found.slot)) && is_used(found))
+      return;
+    }
+    if (wanted && take_slot(found.slot))
+      return;
+    if (is_used(found))
       taken += found.row.weight;
+    else if (!slots_suffice && state_of(found.row, moment) == State::lapsed)
+      lapsed = lappend_int(lapsed, found.slot);
   }
 
   // Slots first to last; wanted: whether a free one from start on will do.
@@ -124,9 +134,27 @@ struct Search {
     // slots up to the limit, and while one of these is free fewer than the limit are.
     walk(limit + 1, last_slot, first_heavy_slot, heavy(), false);
     const bool none_above = taken == 0 || mutant("heavy_permits_unseen");
-    walk(1, limit, 1, !heavy(), none_above && !heavy() && !has_request(request.grant));
+    slots_suffice = none_above && !heavy();
+    walk(1, limit, 1, !heavy(), slots_suffice && !has_request(request.grant));
     if (full() && !mutant("permits_uncounted"))
       drop_slot();
+  }
+
+  // What has lapsed in a slot that is not granted again would come on top of what is granted now. Result: false when a
+  // use has begun meanwhile.
+  bool supersede_lapsed() const {
+    ListCell *cell;
+    foreach (cell, lapsed) {
+      const int32 number = lfirst_int(cell);
+      if (mutant("lapsed_permits_kept"))
+        continue;
+      if (!slot_take(key, number, SlotMode::grant, false))
+        return false;
+      end_use_of(request.grant.name, slot_data(look(slots, request.grant.name, number).row)->token);
+      mark_superseded(slots, request.grant.name, number);
+      slot_drop(key, number, SlotMode::grant);
+    }
+    return true;
   }
 };
 
@@ -188,7 +216,9 @@ PermitTry grant(const Slots &slots, Relation history, Oid sequence, const Semaph
   const LeaseName name = request.grant.name;
   const Look first = look(slots, name, 0);
   const int32 limit = settle_limit(request, first);
-  if (limit == 0)
+  // A limit that is being purged would be gone, and no other could be written yet.
+  const bool purged = first.row != nullptr && first.in_flight && first.flight == nullptr;
+  if (limit == 0 || (purged && !mutant("purged_limits_count")))
     return {0, -1, 0};
   Search search{request, slots, key, waiter, this_moment(), limit};
   search.run();
@@ -203,6 +233,11 @@ PermitTry grant(const Slots &slots, Relation history, Oid sequence, const Semaph
   note_touched(key);
   // A name's tag held elsewhere is a rung.
   if (!holder_take(key, HolderMode::use, false)) {
+    search.drop_slot();
+    return {0, 0, 0};
+  }
+  if (!search.supersede_lapsed()) {
+    holder_drop(key, HolderMode::use);
     search.drop_slot();
     return {0, 0, 0};
   }
