@@ -33,9 +33,12 @@ WITH wall AS (
     SELECT greatest((extract(epoch FROM clock_timestamp()) * 1000000)::int8 - 1767225600000000, 0) AS us
 ), state AS (
     SELECT last_value AS last, last_value >> 34 AS generation, (last_value >> 5) & 536870911 AS counter,
+           -- A raise begins as far up as the hour has gone.
+           CASE WHEN i.first >> 34 = last_value >> 34 THEN (last_value - i.first) >> 5
+                ELSE (last_value >> 5) & 536870911 END AS drawn,
            us / 3600000000 AS hours,
            ((us / 3600000000) << 34) + ((us % 3600000000 * 536870911 / 3600000000) << 5) AS fresh
-    FROM gatepost.token_sequence, wall WHERE is_called
+    FROM gatepost.token_sequence, gatepost.identity AS i, wall WHERE is_called
 )
 SELECT 'notice', 'tokens',
        format('tokens are ahead of the hours: the last one is %s of generation %s, after DROP EXTENSION and CREATE EXTENSION they would begin at %s of %s',
@@ -44,9 +47,9 @@ SELECT 'notice', 'tokens',
 FROM state WHERE last >= fresh
 UNION ALL
 SELECT 'notice', 'tokens',
-       format('tokens left in generation %s: %s of 536870912; the next generation follows by itself', generation, 536870911 - counter),
+       format('tokens left in generation %s: %s after %s; the next generation follows by itself', generation, 536870911 - counter, drawn),
        'Nothing need be done.'
-FROM state WHERE 536870911 - counter < 53687091
+FROM state WHERE drawn > 1000000 AND drawn > 9 * (536870911 - counter)
 UNION ALL
 SELECT CASE WHEN generation >= 524287 THEN 'error' ELSE 'warning' END, 'tokens',
        format('generation %s of at most 524287: %s', generation,

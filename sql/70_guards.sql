@@ -25,10 +25,19 @@ CREATE TRIGGER refuse_statements BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE O
 ALTER TABLE gatepost.identity ENABLE ALWAYS TRIGGER refuse_rows;
 ALTER TABLE gatepost.identity ENABLE ALWAYS TRIGGER refuse_statements;
 
+CREATE TRIGGER refuse_rows BEFORE INSERT OR UPDATE OR DELETE ON gatepost.queue
+    FOR EACH ROW EXECUTE FUNCTION gatepost.refuse_dml();
+CREATE TRIGGER refuse_statements BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON gatepost.queue
+    FOR EACH STATEMENT EXECUTE FUNCTION gatepost.refuse_dml();
+ALTER TABLE gatepost.queue ENABLE ALWAYS TRIGGER refuse_rows;
+ALTER TABLE gatepost.queue ENABLE ALWAYS TRIGGER refuse_statements;
+
 COMMENT ON TRIGGER refuse_rows ON gatepost.lease_slots IS 'Rows are changed by the functions of gatepost only';
 COMMENT ON TRIGGER refuse_statements ON gatepost.lease_slots IS 'Rows are changed by the functions of gatepost only';
 COMMENT ON TRIGGER refuse_rows ON gatepost.identity IS 'The row is changed by the functions of gatepost only';
 COMMENT ON TRIGGER refuse_statements ON gatepost.identity IS 'The row is changed by the functions of gatepost only';
+COMMENT ON TRIGGER refuse_rows ON gatepost.queue IS 'Rows are changed by the functions of gatepost only';
+COMMENT ON TRIGGER refuse_statements ON gatepost.queue IS 'Rows are changed by the functions of gatepost only';
 
 CREATE TRIGGER floor_loaded BEFORE INSERT ON gatepost.floor
     FOR EACH ROW EXECUTE FUNCTION gatepost.floor_loaded();

@@ -222,14 +222,14 @@ Jsonb *metadata_argument(FunctionCallInfo fcinfo, int index) {
   return metadata;
 }
 
-pg_uuid_t request_id_argument(FunctionCallInfo fcinfo, int index) {
+pg_uuid_t request_id_argument(FunctionCallInfo fcinfo, int index, const char *argument) {
   pg_uuid_t id{};
   if (PG_ARGISNULL(index))
     return id;
   const pg_uuid_t nil{};
   id = *PG_GETARG_UUID_P(index);
   if (memcmp(&id, &nil, sizeof id) == 0)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("request_id must not be the nil uuid")));
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s must not be the nil uuid", argument)));
   return id;
 }
 

@@ -69,7 +69,7 @@ NameData short_reason_argument(FunctionCallInfo fcinfo, int index);
 Jsonb *metadata_argument(FunctionCallInfo fcinfo, int index);
 
 // Zero bytes when NULL; the nil uuid itself is refused, since it stands for none in the row.
-pg_uuid_t request_id_argument(FunctionCallInfo fcinfo, int index);
+pg_uuid_t request_id_argument(FunctionCallInfo fcinfo, int index, const char *argument = "request_id");
 
 // The same as ttl_argument's cap, in seconds; gatepost.max_ttl.
 extern int max_ttl_seconds;

@@ -44,6 +44,7 @@ struct Done {
   Levels durable;
   Levels purged;
   Levels rungs;
+  Levels places;
   Levels marks;
   bool awaited; // its commit waits for a standby
   bool only_releases;
@@ -98,7 +99,7 @@ void warn_unless_on_standby() {
 }
 
 void on_subtransaction(SubXactEvent event, SubTransactionId, SubTransactionId, void *) {
-  for (Levels *levels : {&done.changed, &done.durable, &done.purged, &done.rungs, &done.marks}) {
+  for (Levels *levels : {&done.changed, &done.durable, &done.purged, &done.rungs, &done.places, &done.marks}) {
     if (event == SUBXACT_EVENT_COMMIT_SUB)
       levels->commit_sub();
     else if (event == SUBXACT_EVENT_ABORT_SUB && !mutant("savepoints_ignored"))
@@ -116,6 +117,9 @@ void on_transaction(XactEvent event, void *) {
     if (done.marks && !mutant("prepare_allowed"))
       ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                       errmsg("cannot PREPARE a transaction that has advanced a mark")));
+    if (done.places && !mutant("prepare_allowed"))
+      ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                      errmsg("cannot PREPARE a transaction that has changed the queue of a lease")));
     if ((done.changed || done.rungs) && !mutant("prepare_allowed"))
       ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                       errmsg("cannot PREPARE a transaction that has changed a lease or taken a named lock")));
@@ -150,6 +154,8 @@ void note_purge() {
 }
 
 void note_holder_tag() { done.rungs.note(); }
+
+void note_place() { done.places.note(); }
 
 void note_mark_kept() { done.marks.note(); }
 

@@ -14,9 +14,10 @@ void note_durable_change();
 void begin_release();
 void end_release();
 
-// A purge, and a holder tag kept by a rung or a use: the transaction cannot be prepared.
+// A purge, a holder tag kept by a rung or a use, a place in the queue: the transaction cannot be prepared.
 void note_purge();
 void note_holder_tag();
+void note_place();
 
 // A mark outside the database that this transaction keeps from being raised: it cannot be prepared either.
 void note_mark_kept();

@@ -100,6 +100,10 @@ bool is_good(const Look &found, const UseRequest &request) {
     refuse_other_lease(request, "lease", data.token);
   switch (state_of(data, this_moment())) {
   case State::superseded:
+    if (data.kind == kind::permit)
+      refuse_stale(request, data.token,
+                   psprintf("The permit of \"%s\" lapsed, and permits or an advisory lock have taken its place since.",
+                            printable(request.name)));
     refuse_stale(request, data.token,
                  psprintf("Lease \"%s\" lapsed, and its name has been taken by an advisory lock since.",
                           printable(request.name)));

@@ -11,6 +11,12 @@
 #include "token.hpp"
 
 namespace gatepost {
+
+bool has_request(const pg_uuid_t &id) {
+  const pg_uuid_t nil{};
+  return memcmp(&id, &nil, sizeof id) != 0;
+}
+
 [[noreturn]] void refuse_in_flight(LeaseName name) {
   ereport(ERROR, (errcode(in_flight),
                   errmsg("lease \"%s\" is being changed by a transaction that is still open", printable(name)),
@@ -23,10 +29,7 @@ void require_lock(LeaseName name, const Look &found) {
   ereport(ERROR, (errcode(wrong_kind), errmsg("\"%s\" is a semaphore, not a lease", printable(name))));
 }
 
-bool has_request(const AcquireRequest &request) {
-  const pg_uuid_t nil{};
-  return memcmp(&request.request_id, &nil, sizeof nil) != 0;
-}
+bool has_request(const AcquireRequest &request) { return has_request(request.request_id); }
 
 bool same_request(const AcquireRequest &request, const SlotData &data) {
   return has_request(request) && memcmp(&data.request_id, &request.request_id, sizeof data.request_id) == 0 &&
@@ -61,10 +64,21 @@ Verdict judge(const AcquireRequest &request, const Look &found, const Moment &mo
   return is_shut(*slot_data(found.row), moment) ? Verdict::busy : Verdict::free;
 }
 
-bool write_grant(const Slots &slots, Relation history, const AcquireRequest &request, const Granted &granted,
-                 HeapTuple old, int64 token) {
+Grantee caller_of(const AcquireRequest &request) {
   Datum address;
   const bool has_address = client_address(&address);
+  return {GetUserId(), MyProcPid,
+          request.owner != nullptr ? request.owner : client_label(application_name, address, has_address, MyProcPid),
+          has_address ? DatumGetInetPP(address) : nullptr};
+}
+
+bool write_grant(const Slots &slots, Relation history, const AcquireRequest &request, const Granted &granted,
+                 HeapTuple old, int64 token) {
+  return write_grant_to(caller_of(request), slots, history, request, granted, old, token);
+}
+
+bool write_grant_to(const Grantee &grantee, const Slots &slots, Relation history, const AcquireRequest &request,
+                    const Granted &granted, HeapTuple old, int64 token) {
   const Moment moment = this_moment();
   const TimestampTz now = GetCurrentTimestamp();
   const SlotData data{token,
@@ -74,8 +88,8 @@ bool write_grant(const Slots &slots, Relation history, const AcquireRequest &req
                       moment.boot,
                       now,
                       now,
-                      GetUserId(),
-                      MyProcPid,
+                      grantee.role,
+                      grantee.pid,
                       granted.slot,
                       granted.weight,
                       request.request_id,
@@ -84,10 +98,7 @@ bool write_grant(const Slots &slots, Relation history, const AcquireRequest &req
                       false,
                       mutant("yield_outlives_grant") && old != nullptr && slot_data(old)->yield_asked,
                       {}};
-  const SlotText texts{request.name,
-                       request.owner != nullptr ? request.owner
-                                                : client_label(application_name, address, has_address, MyProcPid),
-                       has_address ? DatumGetInetPP(address) : nullptr, request.metadata};
+  const SlotText texts{request.name, grantee.owner, grantee.client_addr, request.metadata};
   const bool written = old == nullptr ? insert_slot(slots, data, texts) : replace_slot(slots, old, data, texts);
   if (written)
     record_grant(history, data, texts, old, moment);

@@ -18,6 +18,9 @@ inline constexpr int32 lock_slot = 0;
 // LG006 for the name of a semaphore.
 void require_lock(LeaseName name, const Look &found);
 
+// Whether the id is not the zeros that stand for none.
+bool has_request(const pg_uuid_t &id);
+
 // The caller's own grant of this name, asked for again with the same request id: the answer was lost on the way.
 bool has_request(const AcquireRequest &request);
 bool same_request(const AcquireRequest &request, HeapTuple row);
@@ -52,10 +55,25 @@ struct Granted {
 
 inline constexpr Granted whole_lease{kind::lock, lock_slot, 1};
 
+// To whom it is granted.
+struct Grantee {
+  Oid role;
+  int32 pid;
+  text *owner;       // nullptr: NULL
+  inet *client_addr; // nullptr: NULL
+};
+
+// The caller; without an owner of its own the request gets a label that says where it comes from.
+Grantee caller_of(const AcquireRequest &request);
+
 // Writes the granted row over old, nullptr when there is none. The clock is read here, in the mutex and after any
 // wait. Result: false when another session got hold of the row.
 bool write_grant(const Slots &slots, Relation history, const AcquireRequest &request, const Granted &granted,
                  HeapTuple old, int64 token);
+
+// The same for another than the caller.
+bool write_grant_to(const Grantee &grantee, const Slots &slots, Relation history, const AcquireRequest &request,
+                    const Granted &granted, HeapTuple old, int64 token);
 
 // Whether a row that is to be replaced reaches into the toast table.
 bool stored_long(HeapTuple row);

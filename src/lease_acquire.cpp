@@ -9,6 +9,7 @@
 #include "lease_acquire.hpp"
 #include "locks.hpp"
 #include "mutant.hpp"
+#include "queue.hpp"
 #include "testpoint.hpp"
 #include "token.hpp"
 #include "uses.hpp"
@@ -16,45 +17,43 @@
 
 namespace gatepost {
 
-int64 grant_lease(const Slots &slots, Relation history, Oid sequence, const AcquireRequest &request, const Look &first,
-                  uint64 key, const Waiter *waiter, bool *written) {
+Try grant_lease(const GrantTables &tables, const AcquireRequest &request, const Look &first, uint64 key,
+                const Waiter *waiter, bool *written) {
+  const Slots &slots = tables.slots;
   const Look found = mutant("first_look_believed") ? first : look(slots, request.name, lock_slot);
   switch (judge(request, found, this_moment())) {
   case Verdict::busy:
-    return 0;
+    return {0, -1};
   case Verdict::same:
     // Written once more: the commit that granted may have been cancelled while it waited for a standby, and only the
     // commit of a write waits again.
     *written = update_slot(slots, found.row, *slot_data(found.row));
-    return *written ? slot_data(found.row)->token : 0;
+    return {*written ? slot_data(found.row)->token : 0, -1};
   case Verdict::free:
     break;
   }
-  if (is_called_elsewhere(found.row, this_moment(), key, waiter))
-    return 0;
+  const int64 turn_us = turn_of_another(tables.queue, request, key, waiter, found.row, this_moment());
+  if (turn_us > 0)
+    return {0, turn_us};
   at(Point::acquire_mutexed);
   // A tag held elsewhere is a use or a rung: the name is not free, whatever its row says.
   const bool tagged = holder_try(key);
   if (!tagged && !mutant("grants_beside_uses"))
-    return 0;
+    return {0, -1};
   if (mutant("tag_probed"))
     holder_release(key);
   at(Point::acquire_tagged);
-  const int64 token = draw_above(sequence, found.row);
-  *written = write_grant(slots, history, request, whole_lease, found.row, token);
+  const int64 token = draw_above(tables.sequence, found.row);
+  *written = write_grant(slots, tables.history, request, whole_lease, found.row, token);
+  if (*written)
+    delete_place(tables.queue, request, key);
   at(Point::acquire_written);
   if (tagged && !mutant("tag_probed"))
     holder_release(key);
-  return *written ? token : 0;
+  return {*written ? token : 0, -1};
 }
 
 namespace {
-
-// What one try came to.
-struct Try {
-  int64 token;        // 0: busy
-  int64 remaining_us; // until the name is open as far as the look can tell; -1: unknown
-};
 
 Try busy(const Look &found) {
   return {0, found.row == nullptr || found.in_flight ? -1 : shut_us(*slot_data(found.row), this_moment())};
@@ -77,18 +76,24 @@ Try try_lease(const AcquireRequest &request, uint64 key, const Waiter *waiter) {
   open_slots(&slots, RowExclusiveLock, toast, short_patience_us);
   const Oid sequence = lock_sequence();
   const Relation history = open_history();
+  // Only a request that has an id can have a place to delete.
+  Queue queue;
+  open_queue(&queue, has_request(request.request_id) ? RowExclusiveLock : AccessShareLock);
   bool written = false;
   // Before the row is written, so that no error comes in between.
   note_touched(key);
   mutex_lock(LockClass::mutex, key);
-  const int64 token = grant_lease(slots, history, sequence, request, first, key, waiter, &written);
+  const Try result = grant_lease({slots, queue, history, sequence}, request, first, key, waiter, &written);
   mutex_unlock(LockClass::mutex, key);
   if (!written) {
+    close_queue(&queue);
     close_history(history);
     unlock_sequence(sequence);
     close_slots(&slots);
-    return {token, -1};
+    return result;
   }
+  const int64 token = result.token;
+  queue.mode == AccessShareLock ? close_queue(&queue) : close_queue_written(&queue);
   close_history_written(history, token);
   close_slots_written(&slots);
   note_durable_change();

@@ -81,6 +81,7 @@ Outcome look_at_all(const All &all) {
 
 struct Targets {
   Slots slots;
+  Queue queue;
   Oid sequence;
   Relation history;
 };
@@ -96,8 +97,9 @@ int take_each(const All &all, const Targets &targets, const Waiter *waiter) {
     const Waiter *here = waiter != nullptr && waiter->key == wanted.key ? waiter : nullptr;
     note_touched(wanted.key);
     mutex_lock(LockClass::mutex, wanted.key);
-    wanted.token = grant_lease(targets.slots, targets.history, targets.sequence, all.request_for(i), Look{}, wanted.key,
-                               here, &written);
+    wanted.token = grant_lease({targets.slots, targets.queue, targets.history, targets.sequence}, all.request_for(i),
+                               Look{}, wanted.key, here, &written)
+                       .token;
     if (!mutant("mutexes_kept"))
       mutex_unlock(LockClass::mutex, wanted.key);
     if (written) {
@@ -151,8 +153,11 @@ Outcome try_all(const All &all, const Waiter *waiter) {
   open_slots(&targets.slots, RowExclusiveLock, outcome.toast, short_patience_us);
   targets.sequence = lock_sequence();
   targets.history = open_history();
+  const LOCKMODE queue_mode = has_request(all.request) ? RowExclusiveLock : AccessShareLock;
+  open_queue(&targets.queue, queue_mode);
   outcome = {take_all_or_none(all, targets, waiter), -1, false, false};
   if (outcome.busy >= 0 && !mutant("all_taken_in_part")) {
+    close_queue(&targets.queue);
     close_history(targets.history);
     unlock_sequence(targets.sequence);
     close_slots(&targets.slots);
@@ -161,6 +166,7 @@ Outcome try_all(const All &all, const Waiter *waiter) {
   int64 last = 0;
   for (int i = 0; i < all.count; i++)
     last = Max(last, all.wanted[i].token);
+  queue_mode == AccessShareLock ? close_queue(&targets.queue) : close_queue_written(&targets.queue);
   close_history_written(targets.history, last);
   close_slots_written(&targets.slots);
   flush_tokens(targets.sequence, last);

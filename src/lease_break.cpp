@@ -8,6 +8,7 @@
 #include "locks.hpp"
 #include "mutant.hpp"
 #include "permits.hpp"
+#include "queue.hpp"
 #include "quoted.hpp"
 #include "token.hpp"
 #include "uses.hpp"
@@ -122,10 +123,15 @@ int64 break_lease(LeaseName name, int64 token, const char *reason) {
   const Relation history = open_history();
   const uint64 key = key_of(name);
   note_touched(key);
+  OutsideCall call;
+  open_call(&call, name, key, true);
   mutex_lock(LockClass::mutex, key);
   const Breaking breaking{slots, history, sequence, name, key, reason};
   List *broken = breaking.break_rows(token);
+  if (broken != NIL)
+    look_outside(&call);
   mutex_unlock(LockClass::mutex, key);
+  close_call(&call);
   if (broken == NIL) {
     close_history(history);
     unlock_sequence(sequence);

@@ -8,6 +8,7 @@
 #include "locks.hpp"
 #include "mutant.hpp"
 #include "permits.hpp"
+#include "queue.hpp"
 #include "rights.hpp"
 #include "testpoint.hpp"
 #include "token.hpp"
@@ -26,14 +27,17 @@ HeapTuple own_row(LeaseName name, const Look &found, int64 token) {
   return found.row;
 }
 
-// One change of the holder's own row, under the mutex. Change: (SlotData *, const Moment &).
-template <class Change> bool change_held(LeaseName name, int64 token, Point point, Change change) {
+// One change of the holder's own row, under the mutex. Change: (SlotData *, const Moment &). frees: who waits outside
+// the server is told.
+template <class Change> bool change_held(LeaseName name, int64 token, Point point, bool frees, Change change) {
   Slots slots;
   open_slots_for_holders(&slots, &name, &token, 1);
   const uint64 key = key_of(name);
   // Before the row is written, so that no error comes in between.
   if (!mutant("changes_wake_nobody"))
     note_touched(key);
+  OutsideCall call;
+  open_call(&call, name, key, frees);
   mutex_lock(LockClass::mutex, key);
   const HeapTuple row = own_row(name, look_for(slots, name, token), token);
   at(point);
@@ -44,8 +48,10 @@ template <class Change> bool change_held(LeaseName name, int64 token, Point poin
     change(&data, moment);
     if (!update_slot(slots, row, data))
       refuse_in_flight(name);
+    look_outside(&call);
   }
   mutex_unlock(LockClass::mutex, key);
+  close_call(&call);
   changed ? close_slots_written(&slots) : close_slots(&slots);
   return changed;
 }
@@ -55,7 +61,7 @@ template <class Change> bool change_held(LeaseName name, int64 token, Point poin
 bool renew_lease(LeaseName name, int64 token, int64 ttl) {
   ensure_identity();
   require_known_token(token);
-  const bool renewed = change_held(name, token, Point::renew_mutexed,
+  const bool renewed = change_held(name, token, Point::renew_mutexed, false,
                                    [ttl](SlotData *data, const Moment &moment) { renew(data, ttl, moment); });
   if (renewed)
     note_durable_change();
@@ -66,7 +72,7 @@ bool release_lease(LeaseName name, int64 token) {
   begin_release();
   ensure_identity();
   require_known_token(token);
-  const bool released = change_held(name, token, Point::release_mutexed, release);
+  const bool released = change_held(name, token, Point::release_mutexed, true, release);
   if (released)
     end_release();
   return released;

@@ -9,6 +9,7 @@
 #include "locks.hpp"
 #include "mutant.hpp"
 #include "permits.hpp"
+#include "queue.hpp"
 #include "testpoint.hpp"
 #include "waiters.hpp"
 
@@ -51,6 +52,8 @@ void tell_yield(HeldLease *lease, const SlotData &row, MemoryContext memory) {
 struct Batch {
   Slots slots;
   SlotReader reader;
+  Queue queue;
+  bool tells;           // who waits outside the server
   MemoryContext each;   // reset after each lease
   MemoryContext result; // of what is told
   int64 deadline;       // monotonic: until then mutexes are waited for; 0: not at all
@@ -89,8 +92,13 @@ template <class Change> bool change_one(Batch *batch, HeldLease *lease, Point po
   if (had) {
     note_touched(key);
     const bool here = change_row(batch, lease, point, change);
+    OutsideCall call{lease->name, key, batch->queue, batch->tells, false};
+    if (here)
+      look_outside(&call);
     if (!mutant("mutexes_kept"))
       mutex_unlock(LockClass::mutex, key);
+    if (call.called)
+      notify_outside(key);
     *changed |= here;
   }
   MemoryContextSwitchTo(outer);
@@ -98,7 +106,7 @@ template <class Change> bool change_one(Batch *batch, HeldLease *lease, Point po
   return had;
 }
 
-void open_batch(Batch *batch, const HeldLease *leases, int count) {
+void open_batch(Batch *batch, const HeldLease *leases, int count, bool frees) {
   auto *names = static_cast<LeaseName *>(MemoryContextAllocHuge(CurrentMemoryContext, sizeof(LeaseName) * count));
   auto *tokens = static_cast<int64 *>(MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int64) * count));
   for (int i = 0; i < count; i++) {
@@ -109,6 +117,7 @@ void open_batch(Batch *batch, const HeldLease *leases, int count) {
   pfree(names);
   pfree(tokens);
   open_reader(&batch->reader, batch->slots);
+  batch->tells = frees && try_open_queue(&batch->queue, AccessShareLock, 0);
   batch->result = CurrentMemoryContext;
   batch->each = AllocSetContextCreate(CurrentMemoryContext, "gatepost each lease", ALLOCSET_DEFAULT_SIZES);
   batch->deadline = 0;
@@ -116,6 +125,8 @@ void open_batch(Batch *batch, const HeldLease *leases, int count) {
 
 void close_batch(Batch *batch, bool changed) {
   close_reader(&batch->reader);
+  if (batch->tells)
+    close_queue(&batch->queue);
   MemoryContextDelete(batch->each);
   if (!changed)
     return close_slots(&batch->slots);
@@ -129,7 +140,7 @@ void close_batch(Batch *batch, bool changed) {
 template <class Change> bool change_all(HeldLease *leases, int count, Point point, Change change) {
   ensure_identity();
   Batch batch;
-  open_batch(&batch, leases, count);
+  open_batch(&batch, leases, count, point == Point::release_mutexed);
   bool changed = false;
   auto *late = static_cast<HeldLease **>(MemoryContextAllocHuge(CurrentMemoryContext, sizeof(HeldLease *) * count));
   int late_count = 0;

@@ -8,6 +8,7 @@
 #include "locks.hpp"
 #include "mutant.hpp"
 #include "permits.hpp"
+#include "queue_rows.hpp"
 #include "slots.hpp"
 
 namespace gatepost {
@@ -74,11 +75,17 @@ int64 purge_permits(const Slots &slots, LeaseName name, uint64 key, int64 older_
   int64 purged = 0;
   ListCell *cell;
   foreach (cell, over) {
+    // A use may have begun without the mutex.
+    if (!slot_take(key, lfirst_int(cell), SlotMode::grant, false)) {
+      *left = true;
+      continue;
+    }
     const Look found = look(slots, name, lfirst_int(cell));
     if (delete_slot(slots, found.row))
       purged++;
     else
       *left = true;
+    slot_drop(key, lfirst_int(cell), SlotMode::grant);
   }
   return purged;
 }
@@ -103,6 +110,8 @@ int64 purge(const Slots &slots, LeaseName name, int64 older_than) {
 int64 purge_leases(int64 older_than, text *prefix) {
   ensure_identity();
   purge_history(older_than, prefix);
+  if (purge_queue(prefix))
+    note_purge();
   Slots slots;
   open_slots(&slots, RowExclusiveLock, true, short_patience_us);
   int64 purged = 0;

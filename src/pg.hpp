@@ -48,6 +48,7 @@ extern "C" {
 #include "catalog/pg_sequence.h"
 #include "catalog/pg_trigger.h"
 #include "catalog/pg_type.h"
+#include "commands/async.h"
 #include "commands/event_trigger.h"
 #include "commands/sequence.h"
 #include "commands/trigger.h"
@@ -204,6 +205,23 @@ inline PGPROC *process_of(VirtualTransactionId id) {
 #else
   return BackendIdGetProc(id.backendId);
 #endif
+}
+
+// This session's own.
+inline VirtualTransactionId my_transaction() {
+  VirtualTransactionId id;
+  GET_VXID_FROM_PGPROC(id, *MyProc);
+  return id;
+}
+
+// As one number, to be stored.
+inline int64 packed(VirtualTransactionId id) {
+#if PG_VERSION_NUM >= 170000
+  const auto process = static_cast<uint64>(static_cast<uint32>(id.procNumber));
+#else
+  const auto process = static_cast<uint64>(static_cast<uint32>(id.backendId));
+#endif
+  return static_cast<int64>(process << 32 | id.localTransactionId);
 }
 
 // Of this relation only, not of its partitions. The name without New has all its arguments from 16 on.

@@ -3,6 +3,7 @@
 #include "ledger_layout.hpp"
 #include "locks.hpp"
 #include "mutant.hpp"
+#include "queue_layout.hpp"
 #include "slot_layout.hpp"
 #include "token_layout.hpp"
 
@@ -18,12 +19,13 @@ enum Known {
   refusal_counters_known,
   refusal_history_known,
   lease_history_known,
+  queue_known,
   known_count
 };
 
-constexpr const char *known_names[known_count] = {"lease_slots",     "identity",     "token_sequence",
-                                                  "floor",           "name_rules",   "refusal_counters",
-                                                  "refusal_history", "lease_history"};
+constexpr const char *known_names[known_count] = {"lease_slots",     "identity",      "token_sequence",
+                                                  "floor",           "name_rules",    "refusal_counters",
+                                                  "refusal_history", "lease_history", "queue"};
 
 struct Remembered {
   Oid oid;
@@ -147,6 +149,23 @@ const char *unfit_for_slots(Relation index) {
   return nullptr;
 }
 
+// The same for queue: rows are looked up by (key, arrival), and the deadline is overwritten in place.
+const char *unfit_for_queue(Relation index) {
+  if (const char *reason = unfit(index))
+    return reason;
+  const Form_pg_index form = index->rd_index;
+  const bool on_key =
+      form->indnkeyatts == 2 && form->indkey.values[0] == queue_key && form->indkey.values[1] == queue_arrival;
+  if (form->indisprimary && !on_key)
+    return "is the primary key on other columns than key and arrival";
+  if (form->indisunique && !on_key)
+    return "is unique on other columns than the primary key";
+  for (int i = 0; i < form->indnatts; i++)
+    if (form->indkey.values[i] == queue_deadline)
+      return "is on column deadline, which is overwritten in place";
+  return nullptr;
+}
+
 // Result: false when an index could not be locked in time.
 bool verify_indexes(Relation rel, const char *name, const char *(*objection)(Relation), int64 patience_us) {
   if (!OidIsValid(pg::primary_key_index(rel)))
@@ -236,6 +255,37 @@ bool lock_toast(Relation rel, List **locked, int64 patience_us) {
   return true;
 }
 
+// Opens a table whose layout is verified. Result: false when the locks were not to be had in time.
+template <class Check>
+bool try_open(OpenTable *table, Known known, LOCKMODE mode, bool toast, int64 patience_us, Check check) {
+  Oid oid;
+  if (!lock_known(known, mode, patience_us, &oid))
+    return false;
+  Relation rel = table_open(oid, NoLock);
+  if (!verify(known, [rel, check] { return check(rel); })) {
+    table_close(rel, mode);
+    return false;
+  }
+  // A reader needs the primary key only, a writer all indexes.
+  List *locked = mode == AccessShareLock ? list_make1_oid(pg::primary_key_index(rel)) : RelationGetIndexList(rel);
+  if (!lock_all(locked, mode, patience_us)) {
+    table_close(rel, mode);
+    return false;
+  }
+  if (toast && !lock_toast(rel, &locked, patience_us)) {
+    unlock_all(locked, mode);
+    table_close(rel, mode);
+    return false;
+  }
+  *table = {rel, pg::primary_key_index(rel), locked, mode};
+  return true;
+}
+
+void close(OpenTable *table, LOCKMODE kept) {
+  unlock_all(table->locked, table->mode);
+  table_close(table->heap, kept);
+}
+
 // Rows of a ledger are written without a thought for indexes.
 void verify_ledger(Relation rel, Known known) {
   switch (known) {
@@ -261,31 +311,11 @@ Known known_of(Ledger ledger) {
 } // namespace
 
 bool try_open_slots(Slots *slots, LOCKMODE mode, bool toast, int64 patience_us) {
-  Oid oid;
-  if (!lock_known(slots_known, mode, patience_us, &oid))
-    return false;
-  Relation rel = table_open(oid, NoLock);
-  if (!verify(slots_known, [rel, patience_us] {
-        verify_columns(rel, "lease_slots", slot_columns, slot_column_count);
-        verify_collation(rel);
-        return verify_indexes(rel, "lease_slots", unfit_for_slots, patience_us);
-      })) {
-    table_close(rel, mode);
-    return false;
-  }
-  // A reader needs the primary key only, a writer all indexes.
-  List *locked = mode == AccessShareLock ? list_make1_oid(pg::primary_key_index(rel)) : RelationGetIndexList(rel);
-  if (!lock_all(locked, mode, patience_us)) {
-    table_close(rel, mode);
-    return false;
-  }
-  if (toast && !lock_toast(rel, &locked, patience_us)) {
-    unlock_all(locked, mode);
-    table_close(rel, mode);
-    return false;
-  }
-  *slots = {rel, pg::primary_key_index(rel), locked, mode};
-  return true;
+  return try_open(slots, slots_known, mode, toast, patience_us, [patience_us](Relation rel) {
+    verify_columns(rel, "lease_slots", slot_columns, slot_column_count);
+    verify_collation(rel);
+    return verify_indexes(rel, "lease_slots", unfit_for_slots, patience_us);
+  });
 }
 
 void open_slots(Slots *slots, LOCKMODE mode, bool toast, int64 patience_us) {
@@ -293,15 +323,25 @@ void open_slots(Slots *slots, LOCKMODE mode, bool toast, int64 patience_us) {
     refuse_lock("lease_slots");
 }
 
-void close_slots(Slots *slots) {
-  unlock_all(slots->locked, slots->mode);
-  table_close(slots->heap, slots->mode);
+void close_slots(Slots *slots) { close(slots, slots->mode); }
+
+void close_slots_written(Slots *slots) { close(slots, NoLock); }
+
+bool try_open_queue(Queue *queue, LOCKMODE mode, int64 patience_us) {
+  return try_open(queue, queue_known, mode, mode != AccessShareLock, patience_us, [patience_us](Relation rel) {
+    verify_columns(rel, "queue", queue_columns, queue_column_count);
+    return verify_indexes(rel, "queue", unfit_for_queue, patience_us);
+  });
 }
 
-void close_slots_written(Slots *slots) {
-  unlock_all(slots->locked, slots->mode);
-  table_close(slots->heap, NoLock);
+void open_queue(Queue *queue, LOCKMODE mode) {
+  if (!try_open_queue(queue, mode, short_patience_us))
+    refuse_lock("queue");
 }
+
+void close_queue(Queue *queue) { close(queue, queue->mode); }
+
+void close_queue_written(Queue *queue) { close(queue, NoLock); }
 
 Oid lock_sequence() {
   Oid oid;

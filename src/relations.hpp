@@ -9,13 +9,15 @@ namespace gatepost {
 // How long a call may wait for relation locks that queued DDL is in the way of.
 inline constexpr int64 short_patience_us = 200 * 1000;
 
-// An opened lease_slots with its index, locked in one mode.
-struct Slots {
+// An opened table with its indexes, locked in one mode.
+struct OpenTable {
   Relation heap;
   Oid primary_key;
   List *locked; // indexes and, for long values, the toast table; a REINDEX CONCURRENTLY may add an index meanwhile
   LOCKMODE mode;
 };
+struct Slots : OpenTable {}; // lease_slots
+struct Queue : OpenTable {}; // queue
 
 // Opens lease_slots; toast: its toast table too, since the call may store or drop a long value. Result: false when the
 // locks were not to be had in time.
@@ -29,6 +31,12 @@ void close_slots(Slots *slots);
 
 // After a write: the table lock stays until the transaction ends, as for any writer.
 void close_slots_written(Slots *slots);
+
+// The same for queue.
+bool try_open_queue(Queue *queue, LOCKMODE mode, int64 patience_us);
+void open_queue(Queue *queue, LOCKMODE mode);
+void close_queue(Queue *queue);
+void close_queue_written(Queue *queue);
 
 // Locks the token sequence as nextval will, so that nextval cannot queue behind DDL inside a mutex. Result: its oid.
 Oid lock_sequence();

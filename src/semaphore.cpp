@@ -17,8 +17,10 @@ Limit limit_of(LeaseName name, const Look &first) {
   const HeapTuple row = first.row != nullptr ? first.row : first.flight;
   if (row == nullptr)
     return {0, false};
-  if (slot_data(row)->kind == kind::lock)
+  if (slot_data(row)->kind == kind::lock && (first.row != nullptr || mutant("kind_in_flight_believed")))
     ereport(ERROR, (errcode(wrong_kind), errmsg("\"%s\" is a lease, not a semaphore", printable(name))));
+  if (slot_data(row)->kind == kind::lock)
+    return {-1, false};
   const int32 permits = slot_data(row)->weight;
   if (first.flight == nullptr || mutant("resize_in_flight_unseen"))
     return {permits, first.row != nullptr};

@@ -35,6 +35,9 @@ struct Search {
   bool yields_known = false;
   bool yields = false;
   int64 highest = 0; // token seen
+  // Whether the slots keep the count by themselves: only light permits up to the limit are live or asked for.
+  bool slots_suffice = false;
+  List *lapsed = NIL; // slots whose permits have lapsed and would still be good for a use, beyond the count
 
   bool heavy() const { return request.weight > 1; }
   bool full() const { return taken + request.weight > limit; }
@@ -63,10 +66,11 @@ struct Search {
     slot = 0;
   }
 
-  // A heavy permit that has ended counts until the last transaction that uses it has ended too. A light one keeps its
-  // slot shut, which comes to the same.
+  // A permit that has ended counts until the last transaction that uses it has ended too.
   bool is_used(const SlotVersions &found) const {
-    if (!found.has_row || found.row.weight == 1 || found.slot == slot || mutant("used_permits_uncounted"))
+    if (!found.has_row || found.slot == slot || mutant("used_permits_uncounted"))
+      return false;
+    if (found.row.weight == 1 && mutant("used_light_permits_uncounted"))
       return false;
     if (!slot_take(key, found.slot, SlotMode::grant, false))
       return true;
@@ -89,10 +93,16 @@ struct Search {
         same = found.slot;
       return;
     }
-    if (left_to_first(found))
+    if (left_to_first(found)) {
       taken += found.row.weight;
-    else if (!(wanted && take_slot(found.slot)) && is_used(found))
+      return;
+    }
+    if (wanted && take_slot(found.slot))
+      return;
+    if (is_used(found))
       taken += found.row.weight;
+    else if (!slots_suffice && state_of(found.row, moment) == State::lapsed)
+      lapsed = lappend_int(lapsed, found.slot);
   }
 
   // Slots first to last; wanted: whether a free one from start on will do.
@@ -115,8 +125,8 @@ struct Search {
       take_slot(next++);
   }
 
-  // Whether the rest cannot change the answer. Who waits wants to know when the first permit lapses; whoever asks again,
-  // whether he has been answered already.
+  // Whether the rest cannot change the answer. Who waits wants to know when the first permit lapses; whoever asks
+  // again, whether he has been answered already.
   bool is_over() const { return full() && waiter == nullptr && !has_request(request.grant); }
 
   void run() {
@@ -124,24 +134,42 @@ struct Search {
     // slots up to the limit, and while one of these is free fewer than the limit are.
     walk(limit + 1, last_slot, first_heavy_slot, heavy(), false);
     const bool none_above = taken == 0 || mutant("heavy_permits_unseen");
-    walk(1, limit, 1, !heavy(), none_above && !heavy() && !has_request(request.grant));
+    slots_suffice = none_above && !heavy();
+    walk(1, limit, 1, !heavy(), slots_suffice && !has_request(request.grant));
     if (full() && !mutant("permits_uncounted"))
       drop_slot();
+  }
+
+  // What has lapsed in a slot that is not granted again would come on top of what is granted now. Result: false when a
+  // use has begun meanwhile.
+  bool supersede_lapsed() const {
+    ListCell *cell;
+    foreach (cell, lapsed) {
+      const int32 number = lfirst_int(cell);
+      if (mutant("lapsed_permits_kept"))
+        continue;
+      if (!slot_take(key, number, SlotMode::grant, false))
+        return false;
+      end_use_of(request.grant.name, slot_data(look(slots, request.grant.name, number).row)->token);
+      mark_superseded(slots, request.grant.name, number);
+      slot_drop(key, number, SlotMode::grant);
+    }
+    return true;
   }
 };
 
 [[noreturn]] void refuse_limit(const SemaphoreRequest &request, int32 stored) {
   ereport(ERROR, (errcode(permits_mismatch),
-                  errmsg("semaphore \"%s\" has %d permits, not %d", printable(request.grant.name), stored,
-                         request.permits),
+                  errmsg("the number of permits of semaphore \"%s\" is %d, not %d", printable(request.grant.name),
+                         stored, request.permits),
                   errhint("Change the number with gatepost.semaphore_resize().")));
 }
 
 // The limit that counts, 0 when it is not settled. Raises LG009.
 int32 settle_limit(const SemaphoreRequest &request, const Look &first) {
   const Limit stored = limit_of(request.grant.name, first);
-  if (stored.permits == 0)
-    return request.permits;
+  if (stored.permits <= 0)
+    return stored.permits == 0 ? request.permits : 0;
   const int32 settled = first.row != nullptr ? slot_data(first.row)->weight : 0;
   const int32 flying = first.flight != nullptr ? slot_data(first.flight)->weight : 0;
   if (request.permits == settled || request.permits == flying || mutant("limits_uncompared"))
@@ -167,13 +195,13 @@ SlotData limit_row(const SemaphoreRequest &request) {
 }
 
 // What one try came to.
-struct Try {
+struct PermitTry {
   int64 token;        // 0: not so many are free
   int64 remaining_us; // until the first permit lapses; 0: something is free but not to be had yet; -1: unknown
   int64 superseded;   // the token that was granted for the slot before
 };
 
-Try again(const SemaphoreRequest &request, const Slots &slots, int32 slot, bool *written) {
+PermitTry again(const SemaphoreRequest &request, const Slots &slots, int32 slot, bool *written) {
   const Look found = look(slots, request.grant.name, slot);
   // Written once more, since only the commit of a write waits for a standby.
   if (standby_asked())
@@ -183,12 +211,14 @@ Try again(const SemaphoreRequest &request, const Slots &slots, int32 slot, bool 
 
 // The look and the grant under the mutex. A semaphore's "busy" is only said here: permits come and go beside each
 // other, and a count without the mutex may miss one that was free all the time.
-Try grant(const Slots &slots, Relation history, Oid sequence, const SemaphoreRequest &request, uint64 key,
-          const Waiter *waiter, bool *written) {
+PermitTry grant(const Slots &slots, Relation history, Oid sequence, const SemaphoreRequest &request, uint64 key,
+                const Waiter *waiter, bool *written) {
   const LeaseName name = request.grant.name;
   const Look first = look(slots, name, 0);
   const int32 limit = settle_limit(request, first);
-  if (limit == 0)
+  // A limit that is being purged would be gone, and no other could be written yet.
+  const bool purged = first.row != nullptr && first.in_flight && first.flight == nullptr;
+  if (limit == 0 || (purged && !mutant("purged_limits_count")))
     return {0, -1, 0};
   Search search{request, slots, key, waiter, this_moment(), limit};
   search.run();
@@ -206,6 +236,11 @@ Try grant(const Slots &slots, Relation history, Oid sequence, const SemaphoreReq
     search.drop_slot();
     return {0, 0, 0};
   }
+  if (!search.supersede_lapsed()) {
+    holder_drop(key, HolderMode::use);
+    search.drop_slot();
+    return {0, 0, 0};
+  }
   at(Point::acquire_tagged);
   const HeapTuple old = look(slots, name, search.slot).row;
   const int64 token = draw_above(sequence, Max(search.highest, old != nullptr ? slot_data(old)->token : 0));
@@ -220,14 +255,14 @@ Try grant(const Slots &slots, Relation history, Oid sequence, const SemaphoreReq
   return {*written ? token : 0, -1, old != nullptr ? slot_data(old)->token : 0};
 }
 
-Try try_permit(const SemaphoreRequest &request, uint64 key, const Waiter *waiter) {
+PermitTry try_permit(const SemaphoreRequest &request, uint64 key, const Waiter *waiter) {
   Slots slots;
   open_slots(&slots, RowExclusiveLock, true, short_patience_us);
   const Oid sequence = lock_sequence();
   const Relation history = open_history();
   bool written = false;
   mutex_lock(LockClass::mutex, key);
-  const Try result = grant(slots, history, sequence, request, key, waiter, &written);
+  const PermitTry result = grant(slots, history, sequence, request, key, waiter, &written);
   mutex_unlock(LockClass::mutex, key);
   if (!written) {
     close_history(history);
@@ -249,7 +284,7 @@ int64 wait_for_permit(const SemaphoreRequest &request, uint64 key) {
   const Patience patience = patience_of(request.grant.wait);
   Waiter waiter;
   join_queue(key, &waiter);
-  Try result;
+  PermitTry result;
   for (;;) {
     clear_wake();
     result = try_permit(request, key, &waiter);
@@ -270,7 +305,7 @@ int64 acquire_permit(const SemaphoreRequest &request) {
   ensure_identity();
   refuse_own_session_rung(request.grant.name);
   const uint64 key = key_of(request.grant.name);
-  const Try first = try_permit(request, key, nullptr);
+  const PermitTry first = try_permit(request, key, nullptr);
   if (first.token != 0 || request.grant.wait == 0)
     return first.token;
   refuse_old_snapshot();

@@ -74,7 +74,7 @@ bool insert_slot(const Slots &slots, const SlotData &data, const SlotText &texts
 bool replace_slot(const Slots &slots, HeapTuple old, const SlotData &data, const SlotText &texts);
 bool update_slot(const Slots &slots, HeapTuple old, const SlotData &data);
 
-// The same for many rows of different names: writes what the caller has changed in the copy that a look gave. One
+// The same for many rows, each once: writes what the caller has changed in the copy that a look gave. One
 // CommandCounterIncrement is owed after all of them.
 bool update_found(const Slots &slots, HeapTuple found);
 

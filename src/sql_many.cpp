@@ -17,7 +17,13 @@ struct HeldLeases {
   int count;
 };
 
-bool before(const HeldLease &a, const HeldLease &b) { return a.name.bytes() < b.name.bytes(); }
+bool before(const HeldLease &a, const HeldLease &b) {
+  const int order = a.name.bytes().compare(b.name.bytes());
+  return order != 0 ? order < 0 : a.token < b.token;
+}
+
+// Permits of a semaphore have one name and a token each.
+bool same(const HeldLease &a, const HeldLease &b) { return a.name.bytes() == b.name.bytes() && a.token == b.token; }
 
 [[noreturn]] void refuse_duplicate(LeaseName name) {
   ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -35,7 +41,7 @@ void refuse_duplicates(const LeaseName *names, int count) {
   pfree(sorted);
 }
 
-// Sorted by name. Names that the rules keep from the caller are told as absent ones are, without a look.
+// Sorted by name and token. Names that the rules keep from the caller are told as absent ones are, without a look.
 HeldLeases held_leases(FunctionCallInfo fcinfo) {
   int count;
   int token_count;
@@ -52,7 +58,7 @@ HeldLeases held_leases(FunctionCallInfo fcinfo) {
   }
   std::sort(leases, leases + count, before);
   for (int i = 1; i < count; i++)
-    if (leases[i].name.bytes() == leases[i - 1].name.bytes() && !mutant("duplicates_taken"))
+    if (same(leases[i], leases[i - 1]) && !mutant("duplicates_taken"))
       refuse_duplicate(leases[i].name);
   return {leases, count};
 }

@@ -20,6 +20,7 @@ measurements=(
   idle_release
   beside_leases
   renew_many
+  told
   climb
 )
 export ROUNDS=${ROUNDS:-5} SECONDS_EACH=${SECONDS_EACH:-3} ONLY=${ONLY:-${measurements[*]}}

@@ -16,6 +16,10 @@ SELECT gatepost.lease_acquire('durability/b', '10 min') > 0 AS granted;
 COMMIT;
 \echo :LAST_ERROR_SQLSTATE
 SELECT gatepost.lease_break('durability/a') > 0 AS broken;
+SELECT gatepost.lease_queue('durability/a', '6f1c3d3e-0000-4000-8000-000000000001', '1 min', '1 min') IS NOT NULL AS queued;
+SELECT gatepost.lease_transfer('durability/a', :a, '6f1c3d3e-0000-4000-8000-000000000001') > 0 AS handed;
+\echo :LAST_ERROR_SQLSTATE
+SELECT gatepost.lease_unqueue('durability/a', '6f1c3d3e-0000-4000-8000-000000000001') AS kept;
 SELECT count(*) FROM gatepost.leases WHERE name = 'durability/b';
 SELECT state, token = :a AS token, expires_at = :'deadline' AS deadline FROM gatepost.leases WHERE name = 'durability/a';
 -- what grants nothing needs no standby: a refused try, a look, a fenced write, a transaction that rolls back

@@ -20,6 +20,10 @@ CREATE FUNCTION pg_temp.dml(OUT command text, OUT answer text) RETURNS SETOF rec
     'TRUNCATE gatepost.lease_slots',
     'TRUNCATE gatepost.lease_slots CASCADE',
     'MERGE INTO gatepost.lease_slots s USING (SELECT) AS v ON s.name = ''guard/a'' WHEN MATCHED THEN DELETE',
+    'INSERT INTO gatepost.queue SELECT * FROM gatepost.queue',
+    'UPDATE gatepost.queue SET deadline = deadline',
+    'DELETE FROM gatepost.queue',
+    'TRUNCATE gatepost.queue',
     'INSERT INTO gatepost.identity SELECT * FROM gatepost.identity',
     'DELETE FROM gatepost.identity',
     'TRUNCATE gatepost.identity']) WITH ORDINALITY AS u(c, n) ORDER BY n
@@ -101,6 +105,29 @@ ALTER TABLE gatepost.lease_slots SET UNLOGGED;
 SELECT left(pg_temp.ask('SELECT gatepost.lease_renew(''guard/a'', $1)', :a), 5);
 ROLLBACK;
 SELECT pg_temp.calls();
+-- the queue is part of it for those who look into it
+CREATE FUNCTION pg_temp.queue_calls(OUT call text, OUT answer text, OUT detail text) RETURNS SETOF record LANGUAGE sql AS $$
+  SELECT c, left(pg_temp.ask('SELECT gatepost.' || c), 5), pg_temp.detail('SELECT gatepost.' || c)
+  FROM unnest(ARRAY['lease_queue(''guard/a'', ''6f1c3d3e-0000-4000-8000-000000000001'', ''1 h'', ''1 min'')', 'lease_acquire(''guard/new'', ''1 h'')',
+                    'lease_watch(''guard/a'')', 'queued_keys()', 'lease_renew(''guard/a'', 1)']) WITH ORDINALITY AS u(c, n) ORDER BY n
+$$;
+BEGIN;
+ALTER TABLE gatepost.queue ADD more int;
+SELECT * FROM pg_temp.queue_calls();
+ROLLBACK;
+BEGIN;
+CREATE INDEX guard_queue ON gatepost.queue (key, deadline);
+SELECT * FROM pg_temp.queue_calls();
+ROLLBACK;
+BEGIN;
+ALTER TABLE gatepost.queue DROP CONSTRAINT queue_pkey, ADD PRIMARY KEY (arrival, key);
+SELECT * FROM pg_temp.queue_calls();
+ROLLBACK;
+BEGIN;
+ALTER TABLE gatepost.queue SET UNLOGGED;
+SELECT * FROM pg_temp.queue_calls();
+ROLLBACK;
+SELECT pg_temp.calls(), gatepost.lease_unwatch('guard/a');
 
 -- the sequence is part of the layout
 ALTER SEQUENCE gatepost.token_sequence INCREMENT 1;

@@ -24,6 +24,11 @@ my %changes = (
 	lease_release => qq(lease_release('x', $token)),
 	lease_break => q(lease_break('x')),
 	lease_purge => q(lease_purge('0')),
+	lease_queue => q(lease_queue('x', '6f1c3d3e-0000-4000-8000-000000000001', '1 s', '1 s')),
+	lease_unqueue => q(lease_unqueue('x', '6f1c3d3e-0000-4000-8000-000000000001')),
+	lease_transfer => qq(lease_transfer('x', $token, '6f1c3d3e-0000-4000-8000-000000000001')),
+	lease_watch => q(lease_watch('x')),
+	lease_unwatch => q(lease_unwatch('x')),
 	fenced_update => qq(fenced_update('job', '{"id": 1}', '{"state": "done"}', $token)),
 	token_draw => q(token_draw()),
 	token_raise_generation => q(token_raise_generation()));
@@ -33,6 +38,7 @@ for my $what (sort keys %changes)
 	is(session_error($session, "SELECT gatepost.$changes{$what}"), '25006', "$what is refused on a standby");
 }
 
+is(session_query($session, 'SELECT count(*) FROM gatepost.waiters'), 0, 'the view waiters answers');
 is(session_query($session, "SELECT gatepost.lease_status('x', $token)"), 'held', 'lease_status answers: held');
 is(session_query($session, "SELECT gatepost.lease_status('y', $gone)"), 'released', 'lease_status answers: released');
 is(session_query($session, "SELECT gatepost.lease_status('z', $gone)"), 'unknown', 'lease_status answers: unknown');

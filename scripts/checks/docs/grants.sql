@@ -50,7 +50,7 @@ WHERE c.relnamespace = 'gatepost'::regnamespace AND a.grantee <> c.relowner
 UNION ALL SELECT 'schema', a.grantee, a.privilege_type FROM pg_namespace AS n, aclexplode(n.nspacl) AS a
 WHERE n.nspname = 'gatepost' AND a.grantee <> n.nspowner AND a.grantee::regrole::text <> 'check_everything';
 WITH wanted AS (
-  VALUES ('schema', :'user', 'USAGE'), ('leases', :'user', 'SELECT'), ('advisory_locks', :'user', 'SELECT'),
+  VALUES ('schema', :'user', 'USAGE'), ('leases', :'user', 'SELECT'), ('semaphores', :'user', 'SELECT'), ('advisory_locks', :'user', 'SELECT'),
          ('refusals', :'user', 'SELECT'), ('history', :'user', 'SELECT'), ('fenced_tables', :'user', 'SELECT'), ('waiters', :'user', 'SELECT'),
          ('schema', :'administrator', 'USAGE'), ('lease_slots', :'administrator', 'UPDATE'), ('rules', :'administrator', 'SELECT'),
          ('stats', :'administrator', 'SELECT'), ('schema', 'pg_monitor', 'USAGE'), ('stats', 'pg_monitor', 'SELECT')
@@ -69,10 +69,19 @@ CREATE TABLE calls (name text, statement text);
 INSERT INTO calls VALUES
   ('lease_acquire', 'SELECT gatepost.lease_acquire(''docs'', ''1 min'')'),
   ('lease_acquire_wait', 'CALL gatepost.lease_acquire_wait(''docs'', ''1 min'', ''0'')'),
-  ('waiter_pids', 'SELECT FROM gatepost.waiters'),
-  ('waiter_pids', 'SELECT FROM gatepost.waiter_pids(1)'),
+  ('waiter_places', 'SELECT FROM gatepost.waiters'),
+  ('waiter_places', 'SELECT FROM gatepost.waiter_places(1)'),
+  ('queued_keys', 'SELECT FROM gatepost.queued_keys()'),
+  ('lease_queue', 'SELECT gatepost.lease_queue(''docs'', ''6f1c3d3e-0000-4000-8000-000000000001'', ''1 min'', ''1 min'')'),
+  ('lease_unqueue', 'SELECT gatepost.lease_unqueue(''docs'', ''6f1c3d3e-0000-4000-8000-000000000001'')'),
+  ('lease_transfer', 'SELECT gatepost.lease_transfer(''docs'', 1, ''6f1c3d3e-0000-4000-8000-000000000001'')'),
+  ('lease_watch', 'SELECT gatepost.lease_watch(''docs'')'),
+  ('lease_unwatch', 'SELECT gatepost.lease_unwatch(''docs'')'),
   ('lease_renew', 'SELECT gatepost.lease_renew(''docs'', 1)'),
   ('lease_release', 'SELECT gatepost.lease_release(''docs'', 1)'),
+  ('semaphore_acquire', 'SELECT gatepost.semaphore_acquire(''docs permits'', 1, ''1 min'')'),
+  ('semaphore_resize', 'SELECT gatepost.semaphore_resize(''docs permits'', 1) FROM gatepost.semaphore_acquire(''docs permits'', 1, ''1 min'')'),
+  ('semaphore_rows', 'SELECT FROM gatepost.semaphores'),
   ('lease_acquire_all', 'SELECT gatepost.lease_acquire_all(''{docs}'', ''1 min'')'),
   ('lease_renew_many', 'SELECT FROM gatepost.lease_renew_many(''{docs}'', ''{1}'')'),
   ('lease_release_many', 'SELECT FROM gatepost.lease_release_many(''{docs}'', ''{1}'')'),
@@ -120,7 +129,7 @@ SELECT tap('every function is called here', array_agg(f.name)) FROM functions AS
 SELECT gatepost.token_draw() > 0 AS drawn \g /dev/null
 CREATE VIEW may AS
 SELECT r.role, c.name, c.statement, outcome(r.role, c.statement) AS outcome,
-       r.role = ANY (l.lists) OR (r.role = 'check_everything' AND l.lists = ARRAY[:'user'] AND c.statement !~ '(leases|advisory_locks|refusals|history|waiters)$') AS wanted
+       r.role = ANY (l.lists) OR (r.role = 'check_everything' AND l.lists = ARRAY[:'user'] AND c.statement !~ '(leases|semaphores|advisory_locks|refusals|history|waiters)$') AS wanted
 FROM (VALUES (:'user'), (:'administrator'), ('check_nobody'), ('check_everything')) AS r(role), calls AS c JOIN listed AS l USING (name);
 SELECT tap(role || ' may call what the list has, and nothing else',
            array_agg(format('%s: %s', statement, outcome)) FILTER (WHERE outcome <> CASE WHEN wanted THEN 'done' ELSE '42501' END))
@@ -141,7 +150,7 @@ SELECT r.role, s.statement FROM (VALUES (:'user'), (:'administrator'), ('check_n
     WHERE a.attrelid = c.oid AND a.attnum > 0 AND c.relkind <> 'S') AS s
 WHERE c.relnamespace = 'gatepost'::regnamespace AND c.relkind IN ('r', 'v', 'S');
 SELECT tap('no list opens a relation of gatepost but the views', array_agg(format('%s, %s', role, statement)))
-FROM direct WHERE outcome(role, statement) = 'done' AND NOT (role = :'user' AND statement IN ('SELECT FROM gatepost.leases', 'SELECT FROM gatepost.advisory_locks', 'SELECT FROM gatepost.refusals', 'SELECT FROM gatepost.history', 'SELECT FROM gatepost.fenced_tables', 'SELECT FROM gatepost.waiters'))
+FROM direct WHERE outcome(role, statement) = 'done' AND NOT (role = :'user' AND statement IN ('SELECT FROM gatepost.leases', 'SELECT FROM gatepost.advisory_locks', 'SELECT FROM gatepost.refusals', 'SELECT FROM gatepost.history', 'SELECT FROM gatepost.fenced_tables', 'SELECT FROM gatepost.waiters', 'SELECT FROM gatepost.semaphores'))
   AND NOT (role = :'administrator' AND statement IN ('SELECT FROM gatepost.rules', 'SELECT FROM gatepost.stats'));
 SELECT tap('nor the schema', array_agg(role)) FROM (VALUES (:'user'), (:'administrator')) AS r(role)
 WHERE outcome(role, 'CREATE TABLE gatepost.mine ()') <> '42501';

@@ -1,3 +1,3 @@
 BEGIN;
-SELECT gatepost.lease_release('held', token) FROM held;
+SELECT gatepost.lease_release(name, token) FROM held WHERE client = :client_id;
 ROLLBACK;

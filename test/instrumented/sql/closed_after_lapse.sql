@@ -79,7 +79,9 @@ SET ROLE closed_user;
 SET gatepost.closed_after_lapse = 0;
 RESET ROLE;
 DROP ROLE closed_user;
+\set VERBOSITY sqlstate
 SET gatepost.closed_after_lapse = -1;
+\set VERBOSITY default
 
 SET gatepost.closed_after_lapse = 0;
 SELECT count(gatepost.lease_break(name)) FROM gatepost.leases WHERE name LIKE 'closed/%' AND state = 'held';

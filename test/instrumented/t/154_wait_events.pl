@@ -19,7 +19,7 @@ srand $seed;
 diag("GATEPOST_WAIT_SEED=$seed");
 
 my $node = new_server('events');
-my @names = ('a', 'b');
+my @names = ('a' .. 'd');
 my @sessions;
 my %held;    # by name: the token of a grant that was reported and not given back
 my %seen;    # what has happened how often
@@ -128,7 +128,9 @@ sub wait_for_it
 {
 	my ($wait) = @_;
 	my $session = one_that_is('idle') // return;
-	@$session{ 'state', 'name' } = ('waiting', any_of(@names));
+	# More often for what an open transaction has.
+	my @open = map { $_->{name} } grep { $_->{state} eq 'open' } @sessions;
+	@$session{ 'state', 'name' } = ('waiting', any_of(@names, @open, @open, @open));
 	ask($session, "SELECT gatepost.lease_acquire('$session->{name}', '1 h', '$wait')");
 	return $session;
 }
@@ -141,15 +143,23 @@ sub take_in_transaction
 	$session->{savepoint} = rand() < 0.5;
 	my $take = any_of("gatepost.lease_acquire('$name', '1 h')", "gatepost.try_advisory_xact_lock('$name')");
 	ask($session, 'BEGIN' . ($session->{savepoint} ? '; SAVEPOINT s' : '') . "; SELECT $take");
-	answer_now($session);
+	my $taken = answer_now($session) =~ /^(\d+|t)$/;
 	# One that was replaced has been asked nothing yet.
-	$session->{state} = 'open' if defined $session->{asked};
+	return unless defined $session->{asked};
+	if ($taken)
+	{
+		@$session{ 'state', 'name' } = ('open', $name);
+		return;
+	}
+	ask($session, 'ROLLBACK');
+	answer_now($session);
 	return;
 }
 
 sub roll_back
 {
 	my $session = one_that_is('open') // return;
+	$seen{'rolled back before waiters'}++ if grep { $_->{state} eq 'waiting' && $_->{name} eq $session->{name} } @sessions;
 	ask($session, $session->{savepoint} ? 'ROLLBACK TO s' : 'ROLLBACK');
 	answer_now($session);
 	$session->{state} = 'idle' unless $session->{savepoint};
@@ -163,14 +173,15 @@ my %event = (
 	release => sub { release(any_of(@names)) },
 	'release again' => sub { release(any_of(@names)) },
 	'take in a transaction' => \&take_in_transaction,
+	'take again in a transaction' => \&take_in_transaction,
 	'roll back' => \&roll_back,
 	cancel => sub { my $session = one_that_is('waiting') // return; query($node, "SELECT pg_cancel_backend($session->{pid})") },
 	terminate => sub {
-		my $session = one_that_is(any_of('waiting', 'open')) // return;
+		my $session = one_that_is(any_of('waiting', 'waiting', 'open')) // return;
 		query($node, "SELECT pg_terminate_backend($session->{pid})");
 	},
 	'kill the client' => sub {
-		my $session = one_that_is(any_of('waiting', 'open')) // return;
+		my $session = one_that_is(any_of('waiting', 'waiting', 'open')) // return;
 		$session->{psql}{run}->kill_kill(grace => 0);
 		%$session = %{ begin_session() };
 	},
@@ -203,7 +214,7 @@ sub check_invariants
 
 # From now on each name has a row, which the view of waiters knows it by.
 acquire($node, $_, '1 h') && give_back($node, $_) for @names;
-@sessions = map { begin_session() } 1 .. 8;
+@sessions = map { begin_session() } 1 .. 12;
 for my $number (1 .. $events)
 {
 	my $what = any_of(sort keys %event);
@@ -231,10 +242,13 @@ release($_) for @names;
 check_invariants('the end');
 is(join("\n", @wrong), '', "$events events leave nobody waiting for a free name, and nobody holds what another holds");
 is(session_query($helper, 'SELECT count(*) FROM gatepost.waiters'), 0, 'nobody is left in the queues');
+# Who is stuck would not hear that he is to go.
+query($node, 'SELECT pg_terminate_backend(pid) FROM gatepost.waiters');
 end_session($_->{psql}) for @sessions;
 $node->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_locks WHERE locktype = 'advisory'");
 is(our_locks($node), 0, 'nothing is left locked');
 cmp_ok($seen{granted} // 0, '>', $events / 20, 'leases were granted to waiters');
+cmp_ok($seen{'rolled back before waiters'} // 0, '>', $events / 200, 'and what others waited for was rolled back');
 diag(join ', ', map { "$_: $seen{$_}" } sort keys %seen);
 
 $helper->quit;

