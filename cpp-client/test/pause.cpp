@@ -75,10 +75,12 @@ Result trial(unsigned seed) {
   const std::chrono::milliseconds ttl{between(600, 1500)};
   void *memory = mmap(nullptr, sizeof(Seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   auto *seen = new (memory) Seen;
-  Proxy proxy{std::getenv("PGHOST")};
+  // Forked while there is no other thread, which might be inside malloc.
+  Proxy proxy{std::getenv("PGHOST"), false};
   const pid_t holder = fork();
   if (holder == 0)
     hold(proxy.conninfo(application), name, ttl, *seen);
+  proxy.start();
 
   eventually([&] { return seen->asked != 0 || waitpid(holder, nullptr, WNOHANG | WNOWAIT) != 0; }, 5s);
   const auto end = boot_clock::now() + 2500ms;

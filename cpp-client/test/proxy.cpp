@@ -70,7 +70,7 @@ bool pass(int file, std::deque<Piece> &pieces, Clock::time_point now) {
 
 } // namespace
 
-Proxy::Proxy(std::string folder) : folder_{std::move(folder)} {
+Proxy::Proxy(std::string folder, bool started) : folder_{std::move(folder)} {
   listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -80,6 +80,11 @@ Proxy::Proxy(std::string folder) : folder_{std::move(folder)} {
       getsockname(listener_, reinterpret_cast<sockaddr *>(&address), &size) != 0)
     throw std::runtime_error{"the proxy cannot listen"};
   port_ = ntohs(address.sin_port);
+  if (started)
+    start();
+}
+
+void Proxy::start() {
   thread_ = std::thread{[this] { run(); }};
 }
 

@@ -11,8 +11,9 @@ namespace gatepost::test {
 
 class Proxy {
 public:
-  /// To a unix socket folder (PGHOST); port 5432.
-  explicit Proxy(std::string folder);
+  /// To a unix socket folder (PGHOST); port 5432. Clients wait until it is started.
+  explicit Proxy(std::string folder, bool started = true);
+  void start();
   ~Proxy();
   Proxy(const Proxy &) = delete;
   Proxy &operator=(const Proxy &) = delete;
