@@ -203,6 +203,11 @@ struct PermitTry {
 
 PermitTry again(const SemaphoreRequest &request, const Slots &slots, int32 slot, bool *written) {
   const Look found = look(slots, request.grant.name, slot);
+  const int32 weight = slot_data(found.row)->weight;
+  if (weight != request.weight && !mutant("weights_uncompared"))
+    ereport(ERROR,
+            (errcode(permits_mismatch), errmsg("the permit of this request_id of semaphore \"%s\" weighs %d, not %d",
+                                               printable(request.grant.name), weight, request.weight)));
   // Written once more, since only the commit of a write waits for a standby.
   if (standby_asked())
     *written = update_slot(slots, found.row, *slot_data(found.row));
