@@ -70,6 +70,9 @@ struct Search {
   bool is_used(const SlotVersions &found) const {
     if (!found.has_row || found.slot == slot || mutant("used_permits_uncounted"))
       return false;
+    // The rest cannot change the answer, and there may be ten thousand.
+    if (slots_suffice && slot != 0)
+      return false;
     if (found.row.weight == 1 && mutant("used_light_permits_uncounted"))
       return false;
     if (!slot_take(key, found.slot, SlotMode::grant, false))
@@ -232,14 +235,14 @@ PermitTry grant(const Slots &slots, Relation history, Oid sequence, const Semaph
     return again(request, slots, search.same, written);
   }
   if (search.slot == 0)
-    return {0, search.held_back || !search.full() ? 0 : search.remaining_us, 0};
+    return {0, search.held_back ? 0 : search.remaining_us, 0};
   at(Point::acquire_mutexed);
   // Before the row is written, so that no error comes in between. Who is refused wakes nobody.
   note_touched(key);
   // A name's tag held elsewhere is a rung.
   if (!holder_take(key, HolderMode::use, false)) {
     search.drop_slot();
-    return {0, 0, 0};
+    return {0, mutant("rungs_polled") ? 0 : -1, 0};
   }
   if (!search.supersede_lapsed()) {
     holder_drop(key, HolderMode::use);
