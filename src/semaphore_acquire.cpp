@@ -295,7 +295,7 @@ int64 wait_for_permit(const SemaphoreRequest &request, uint64 key) {
   PermitTry result;
   for (;;) {
     clear_wake();
-    result = try_permit(request, key, &waiter);
+    result = forgetful([&] { return try_permit(request, key, &waiter); });
     if (result.token != 0 || patience.left() == 0)
       break;
     sleep_for_wake(waiter, result.remaining_us == 0 ? moment_us : result.remaining_us, patience);
