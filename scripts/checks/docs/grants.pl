@@ -60,7 +60,7 @@ my @functions = rows(q(SELECT proname, pg_get_function_arguments(oid) FROM pg_pr
 report('signatures are those of the functions',
 	map { "$_->[0]($_->[1])" } grep { !defined $signature{ $_->[0] } || arguments($signature{ $_->[0] }) ne arguments($_->[1]) } @functions);
 
-my @columns = map { $_->[0] } rows(q(SELECT attname FROM pg_attribute WHERE attrelid IN ('gatepost.leases'::regclass, 'gatepost.advisory_locks'::regclass, 'gatepost.refusals'::regclass, 'gatepost.history'::regclass, 'gatepost.rules'::regclass, 'gatepost.fenced_tables'::regclass, 'gatepost.waiters'::regclass, 'gatepost.stats'::regclass) AND attnum > 0));
+my @columns = map { $_->[0] } rows(q(SELECT attname FROM pg_attribute WHERE attrelid IN ('gatepost.leases'::regclass, 'gatepost.advisory_locks'::regclass, 'gatepost.refusals'::regclass, 'gatepost.history'::regclass, 'gatepost.rules'::regclass, 'gatepost.fenced_tables'::regclass, 'gatepost.waiters'::regclass, 'gatepost.semaphores'::regclass, 'gatepost.stats'::regclass) AND attnum > 0));
 report('every column of the views is described', grep { $text !~ /^\| [^|]*`$_`[^|]*\|/m } @columns);
 
 exit($failed > 0);

@@ -51,7 +51,7 @@ UNION ALL SELECT 'schema', a.grantee, a.privilege_type FROM pg_namespace AS n, a
 WHERE n.nspname = 'gatepost' AND a.grantee <> n.nspowner AND a.grantee::regrole::text <> 'check_everything';
 WITH wanted AS (
   VALUES ('schema', :'user', 'USAGE'), ('leases', :'user', 'SELECT'), ('advisory_locks', :'user', 'SELECT'),
-         ('refusals', :'user', 'SELECT'), ('history', :'user', 'SELECT'), ('fenced_tables', :'user', 'SELECT'), ('waiters', :'user', 'SELECT'),
+         ('refusals', :'user', 'SELECT'), ('history', :'user', 'SELECT'), ('fenced_tables', :'user', 'SELECT'), ('waiters', :'user', 'SELECT'), ('semaphores', :'user', 'SELECT'),
          ('schema', :'administrator', 'USAGE'), ('lease_slots', :'administrator', 'UPDATE'), ('rules', :'administrator', 'SELECT'),
          ('stats', :'administrator', 'SELECT'), ('schema', 'pg_monitor', 'USAGE'), ('stats', 'pg_monitor', 'SELECT')
 ), found AS (
@@ -82,6 +82,10 @@ INSERT INTO calls VALUES
   ('lease_acquire_all', 'SELECT gatepost.lease_acquire_all(''{docs}'', ''1 min'')'),
   ('lease_renew_many', 'SELECT FROM gatepost.lease_renew_many(''{docs}'', ''{1}'')'),
   ('lease_release_many', 'SELECT FROM gatepost.lease_release_many(''{docs}'', ''{1}'')'),
+  ('semaphore_acquire', 'SELECT gatepost.semaphore_acquire(''docs/permits'', 2, ''1 min'')'),
+  ('semaphore_resize', 'SELECT gatepost.semaphore_acquire(''docs/permits'', 2, ''1 min''); SELECT gatepost.semaphore_resize(''docs/permits'', 3)'),
+  ('semaphore_rows', 'SELECT FROM gatepost.semaphores'),
+  ('semaphore_rows', 'SELECT FROM gatepost.semaphore_rows()'),
   ('lease_request_yield', 'SELECT gatepost.lease_request_yield(''docs'')'),
   ('lease_status', 'SELECT gatepost.lease_status(''docs'', 1)'),
   ('advisory_xact_lock', 'SELECT gatepost.advisory_xact_lock(''docs'')'),
@@ -126,7 +130,7 @@ SELECT tap('every function is called here', array_agg(f.name)) FROM functions AS
 SELECT gatepost.token_draw() > 0 AS drawn \g /dev/null
 CREATE VIEW may AS
 SELECT r.role, c.name, c.statement, outcome(r.role, c.statement) AS outcome,
-       r.role = ANY (l.lists) OR (r.role = 'check_everything' AND l.lists = ARRAY[:'user'] AND c.statement !~ '(leases|advisory_locks|refusals|history|waiters)$') AS wanted
+       r.role = ANY (l.lists) OR (r.role = 'check_everything' AND l.lists = ARRAY[:'user'] AND c.statement !~ '(leases|advisory_locks|refusals|history|waiters|semaphores)$') AS wanted
 FROM (VALUES (:'user'), (:'administrator'), ('check_nobody'), ('check_everything')) AS r(role), calls AS c JOIN listed AS l USING (name);
 SELECT tap(role || ' may call what the list has, and nothing else',
            array_agg(format('%s: %s', statement, outcome)) FILTER (WHERE outcome <> CASE WHEN wanted THEN 'done' ELSE '42501' END))
@@ -147,7 +151,7 @@ SELECT r.role, s.statement FROM (VALUES (:'user'), (:'administrator'), ('check_n
     WHERE a.attrelid = c.oid AND a.attnum > 0 AND c.relkind <> 'S') AS s
 WHERE c.relnamespace = 'gatepost'::regnamespace AND c.relkind IN ('r', 'v', 'S');
 SELECT tap('no list opens a relation of gatepost but the views', array_agg(format('%s, %s', role, statement)))
-FROM direct WHERE outcome(role, statement) = 'done' AND NOT (role = :'user' AND statement IN ('SELECT FROM gatepost.leases', 'SELECT FROM gatepost.advisory_locks', 'SELECT FROM gatepost.refusals', 'SELECT FROM gatepost.history', 'SELECT FROM gatepost.fenced_tables', 'SELECT FROM gatepost.waiters'))
+FROM direct WHERE outcome(role, statement) = 'done' AND NOT (role = :'user' AND statement IN ('SELECT FROM gatepost.leases', 'SELECT FROM gatepost.advisory_locks', 'SELECT FROM gatepost.refusals', 'SELECT FROM gatepost.history', 'SELECT FROM gatepost.fenced_tables', 'SELECT FROM gatepost.waiters', 'SELECT FROM gatepost.semaphores'))
   AND NOT (role = :'administrator' AND statement IN ('SELECT FROM gatepost.rules', 'SELECT FROM gatepost.stats'));
 SELECT tap('nor the schema', array_agg(role)) FROM (VALUES (:'user'), (:'administrator')) AS r(role)
 WHERE outcome(role, 'CREATE TABLE gatepost.mine ()') <> '42501';
