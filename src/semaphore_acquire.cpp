@@ -34,6 +34,8 @@ struct Search {
   bool held_back = false;  // something free is the first waiter's for a moment
   bool yields_known = false;
   bool yields = false;
+  bool uses_known = false;
+  bool uses = false;
   int64 highest = 0; // token seen
 
   bool heavy() const { return request.weight > 1; }
@@ -63,10 +65,20 @@ struct Search {
     slot = 0;
   }
 
-  // A heavy permit that has ended counts until the last transaction that uses it has ended too. A light one keeps its
-  // slot shut, which comes to the same.
-  bool is_used(const SlotVersions &found) const {
-    if (!found.has_row || found.row.weight == 1 || found.slot == slot || mutant("used_permits_uncounted"))
+  // Whether another transaction uses any token of the name.
+  bool any_used() {
+    if (!uses_known) {
+      uses = !holder_take(key, HolderMode::shared, false);
+      if (!uses)
+        holder_drop(key, HolderMode::shared);
+      uses_known = true;
+    }
+    return uses;
+  }
+
+  // A permit that has ended counts until the last transaction that uses it has ended too.
+  bool is_used(const SlotVersions &found) {
+    if (!found.has_row || found.slot == slot || !any_used() || mutant("used_permits_uncounted"))
       return false;
     if (!slot_take(key, found.slot, SlotMode::grant, false))
       return true;
