@@ -34,6 +34,8 @@ struct Search {
   bool held_back = false;  // something free is the first waiter's for a moment
   bool yields_known = false;
   bool yields = false;
+  bool uses_known = false;
+  bool uses = false;
   int64 highest = 0; // token seen
   // Whether the slots keep the count by themselves: only light permits up to the limit are live or asked for.
   bool slots_suffice = false;
@@ -66,9 +68,20 @@ struct Search {
     slot = 0;
   }
 
+  // Whether another transaction uses any token of the name.
+  bool any_used() {
+    if (!uses_known) {
+      uses = !holder_take(key, HolderMode::shared, false);
+      if (!uses)
+        holder_drop(key, HolderMode::shared);
+      uses_known = true;
+    }
+    return uses;
+  }
+
   // A permit that has ended counts until the last transaction that uses it has ended too.
-  bool is_used(const SlotVersions &found) const {
-    if (!found.has_row || found.slot == slot || mutant("used_permits_uncounted"))
+  bool is_used(const SlotVersions &found) {
+    if (!found.has_row || found.slot == slot || !any_used() || mutant("used_permits_uncounted"))
       return false;
     // The rest cannot change the answer, and there may be ten thousand.
     if (slots_suffice && slot != 0)
