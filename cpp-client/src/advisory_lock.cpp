@@ -44,8 +44,7 @@ void AdvisoryLock::check() {
   if (!session_ || session_->lost)
     throw unavailable{"the advisory lock is not held", "08003"};
   try {
-    const detail::Keeper::Limit limit{*session_->core->keeper(), *session_->connection,
-                                      session_->core->now() + session_->core->options().call_timeout.count()};
+    const detail::Keeper::Limit limit{*session_->core->keeper(), *session_->connection, session_->core->patience_end()};
     session_->connection->execute(detail::sql::alive);
   } catch (...) {
     session_->lost = true;
@@ -65,8 +64,7 @@ bool AdvisoryLock::release() noexcept {
   }
   const std::vector<Value> values{session->name.text()};
   try {
-    const detail::Keeper::Limit limit{*session->core->keeper(), *session->connection,
-                                      session->core->now() + session->core->options().call_timeout.count()};
+    const detail::Keeper::Limit limit{*session->core->keeper(), *session->connection, session->core->patience_end()};
     session->connection->execute(detail::sql::session_unlock, values);
     return true;
   } catch (const std::exception &error) {
@@ -81,8 +79,8 @@ bool AdvisoryLock::release() noexcept {
 
 AdvisoryLock detail::Access::lock(std::shared_ptr<Core> core, const Name &name,
                                   std::unique_ptr<Connection> connection) {
-  return AdvisoryLock{std::unique_ptr<AdvisoryLock::Session>{
-      new AdvisoryLock::Session{std::move(core), name, std::move(connection)}}};
+  return AdvisoryLock{
+      std::unique_ptr<AdvisoryLock::Session>{new AdvisoryLock::Session{std::move(core), name, std::move(connection)}}};
 }
 
 } // namespace gatepost

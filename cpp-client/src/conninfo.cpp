@@ -6,8 +6,12 @@ namespace gatepost::inline v0::detail {
 
 std::string with_defaults(const std::string &conninfo) {
   static constexpr std::pair<const char *, const char *> defaults[] = {
-      {"connect_timeout", "3"},     {"keepalives", "1"},        {"keepalives_idle", "5"},
-      {"keepalives_interval", "2"}, {"keepalives_count", "3"},  {"tcp_user_timeout", "10000"},
+      {"connect_timeout", "3"},
+      {"keepalives", "1"},
+      {"keepalives_idle", "5"},
+      {"keepalives_interval", "2"},
+      {"keepalives_count", "3"},
+      {"tcp_user_timeout", "10000"},
       {"target_session_attrs", "read-write"},
   };
   const bool uri = conninfo.starts_with("postgresql://") || conninfo.starts_with("postgres://");
@@ -28,4 +32,4 @@ std::string with_defaults(const std::string &conninfo) {
   return result;
 }
 
-} // namespace gatepost::v0::detail
+} // namespace gatepost::inline v0::detail

@@ -7,4 +7,4 @@ namespace gatepost::inline v0::detail {
 
 std::string with_defaults(const std::string &conninfo);
 
-} // namespace gatepost::v0::detail
+} // namespace gatepost::inline v0::detail

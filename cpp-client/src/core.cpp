@@ -45,12 +45,12 @@ nanoseconds margin_for(nanoseconds ttl, nanoseconds asked) {
 
 } // namespace
 
+Moment Core::patience_end() const noexcept { return machine_now() + options_.call_timeout.count(); }
+
 Core::Core(ConnectionFactory factory, ClientOptions options)
     : options_{completed(std::move(options))}, hooks_{options_.log, options_.metric},
-      pool_{factory, options_.idle_connections},
-      keeper_{std::make_shared<Keeper>(factory, hooks_, options_.clock)},
-      listener_{factory,
-                [this](const std::string &channel) { run(sql::notify, std::vector<Value>{channel}); },
+      pool_{factory, options_.idle_connections}, keeper_{std::make_shared<Keeper>(factory, hooks_, options_.clock)},
+      listener_{factory, [this](const std::string &channel) { run(sql::notify, std::vector<Value>{channel}); },
                 hooks_} {
   keeper_->start();
 }
@@ -73,7 +73,7 @@ Rows Core::run(const std::string &sql, std::span<const Value> parameters) {
   std::unique_ptr<Connection> connection = pool_.take();
   try {
     const Rows rows = [&] {
-      const Keeper::Limit limit{*keeper_, *connection, now() + options_.call_timeout.count()};
+      const Keeper::Limit limit{*keeper_, *connection, patience_end()};
       return connection->execute(sql, parameters);
     }();
     pool_.give_back(std::move(connection));
@@ -108,7 +108,7 @@ std::vector<Value> Core::parameters(const Request &request) const {
 std::optional<Token> Core::ask(Request &request) {
   const std::vector<Value> values = parameters(request);
   const char *statement = request.permits > 0 ? sql::semaphore_acquire : sql::lease_acquire;
-  const Moment give_up = now() + options_.call_timeout.count();
+  const Moment give_up = patience_end();
   bool unknown = false;
   std::string last;
   for (unsigned tries = 0;; ++tries) {
@@ -124,7 +124,7 @@ std::optional<Token> Core::ask(Request &request) {
         request.sent = now();
       try {
         const Rows rows = [&] {
-          const Keeper::Limit limit{*keeper_, *connection, std::max(give_up, now() + 200'000'000)};
+          const Keeper::Limit limit{*keeper_, *connection, std::max(give_up, machine_now() + 200'000'000)};
           return connection->execute(statement, values);
         }();
         pool_.give_back(std::move(connection));
@@ -148,7 +148,7 @@ std::optional<Token> Core::ask(Request &request) {
         last = error.what();
       }
     }
-    if (now() >= give_up) {
+    if (machine_now() >= give_up) {
       request.needs_renewal = request.needs_renewal || unknown;
       const std::string message = "acquire of \"" + request.name.text() + "\": " + last;
       if (unknown)
@@ -164,7 +164,7 @@ std::optional<Token> Core::ask(Request &request) {
 /// Counts the time anew from now on. False: the grant is not there any more.
 bool Core::renew(Request &request, Token token) {
   const std::vector<Value> values{request.name.text(), to_string(token), interval_text(request.ttl)};
-  const Moment give_up = now() + options_.call_timeout.count();
+  const Moment give_up = patience_end();
   for (unsigned tries = 0;; ++tries) {
     const Moment sent = now();
     try {
@@ -174,13 +174,13 @@ bool Core::renew(Request &request, Token token) {
         return rows.first() == "t";
       }
     } catch (const unavailable &) {
-      if (now() >= give_up)
+      if (machine_now() >= give_up)
         throw;
     } catch (const error &error) {
-      if (!may_be_asked_again(error.sqlstate()) || now() >= give_up)
+      if (!may_be_asked_again(error.sqlstate()) || machine_now() >= give_up)
         throw;
     }
-    if (now() >= give_up)
+    if (machine_now() >= give_up)
       throw unknown_outcome{"renewal of \"" + request.name.text() + "\": the server sent a warning", "01000"};
     std::this_thread::sleep_for(std::min(backoff(tries), options_.clock->nap()));
   }
@@ -355,7 +355,7 @@ bool Core::release(const std::shared_ptr<Hold> &hold) {
 
 bool Core::send_release(const Hold &hold) {
   const std::vector<Value> values{hold.name.text(), to_string(hold.token)};
-  const Moment give_up = now() + options_.call_timeout.count();
+  const Moment give_up = patience_end();
   bool unknown = false;
   for (unsigned tries = 0;; ++tries) {
     try {
@@ -364,10 +364,10 @@ bool Core::send_release(const Hold &hold) {
       return unknown && run(sql::lease_status, values).first() == "released";
     } catch (const unavailable &error) {
       unknown = true;
-      if (now() >= give_up)
+      if (machine_now() >= give_up)
         throw;
     } catch (const error &error) {
-      if (!may_be_asked_again(error.sqlstate()) || now() >= give_up)
+      if (!may_be_asked_again(error.sqlstate()) || machine_now() >= give_up)
         throw;
     }
     if (tries > 0)
@@ -428,4 +428,4 @@ std::unique_ptr<Connection> Core::session() {
   return connection;
 }
 
-} // namespace gatepost::v0::detail
+} // namespace gatepost::inline v0::detail

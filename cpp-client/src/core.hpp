@@ -41,6 +41,8 @@ public:
   const Hooks &hooks() const noexcept { return hooks_; }
   bool forked() const noexcept { return born_ != fork_count(); }
   Moment now() const noexcept { return moment(options_.clock->now()); }
+  /// When a call that begins now gives up: by the machine's clock, whatever clock leases are counted on.
+  Moment patience_end() const noexcept;
   Name full(const Name &name) const { return options_.prefix.empty() ? name : Name{options_.prefix + name.text()}; }
 
   Request request(const Name &name, std::optional<Ttl> ttl, const LeaseOptions &options) const;
@@ -86,8 +88,7 @@ private:
 
 /// The way into what guards keep private.
 struct Access {
-  template <typename Guard>
-  static Guard guard(const std::shared_ptr<Core> &core, std::shared_ptr<Hold> hold) {
+  template <typename Guard> static Guard guard(const std::shared_ptr<Core> &core, std::shared_ptr<Hold> hold) {
     return Guard{core, std::move(hold)};
   }
   template <typename Guard>
@@ -100,4 +101,4 @@ struct Access {
   static AdvisoryLock lock(std::shared_ptr<Core> core, const Name &name, std::unique_ptr<Connection> connection);
 };
 
-} // namespace gatepost::v0::detail
+} // namespace gatepost::inline v0::detail

@@ -58,8 +58,8 @@ struct LeaderElection::Campaign {
     LeaseOptions lease_options;
     lease_options.owner = options.owner;
     detail::Request request = core->request(name, options.ttl, lease_options);
-    std::optional<Lease> lease = detail::Access::maybe<Lease>(
-        core, core->wait_for_grant(request, INT64_MAX, resigning.get_token()));
+    std::optional<Lease> lease =
+        detail::Access::maybe<Lease>(core, core->wait_for_grant(request, INT64_MAX, resigning.get_token()));
     if (!lease)
       return;
     std::stop_source stop;

@@ -20,6 +20,8 @@ using Moment = std::int64_t;
 
 inline Moment moment(boot_clock::time_point time) noexcept { return time.time_since_epoch().count(); }
 
+inline Moment machine_now() noexcept { return moment(boot_clock::now()); }
+
 struct Callbacks {
   std::function<void(Loss)> on_lost;
   std::function<void(std::chrono::nanoseconds)> on_warning;
@@ -91,9 +93,9 @@ struct Hold {
   bool in_flight = false; ///< a renewal is on its way
   bool firing = false;    ///< a callback runs
   bool warned = false;
-  bool told = false; ///< of its loss
-  bool yield = false; ///< on_yield is to be told
+  bool told = false;                       ///< of its loss
+  bool yield = false;                      ///< on_yield is to be told
   std::unique_ptr<std::string> yield_told; ///< the last request's reason
 };
 
-} // namespace gatepost::v0::detail
+} // namespace gatepost::inline v0::detail

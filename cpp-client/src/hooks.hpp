@@ -28,4 +28,4 @@ struct Hooks {
   }
 };
 
-} // namespace gatepost::v0::detail
+} // namespace gatepost::inline v0::detail

@@ -99,7 +99,7 @@ Keeper::Limit::Limit(Keeper &keeper, Connection &connection, Moment end)
   const std::lock_guard lock{keeper_.mutex_};
   keeper_.limits_.push_back(this);
   // The watching thread looks at least once a second.
-  if (end - keeper_.now() < milliseconds(1100))
+  if (end - machine_now() < milliseconds(1100))
     keeper_.watch_wake_.notify_all();
 }
 
@@ -232,7 +232,7 @@ void Keeper::ask(std::span<const std::shared_ptr<Hold>> batch, std::span<Answer>
   try {
     const std::vector<Value> parameters{std::move(names).take(), std::move(tokens).take()};
     const Rows answer = [&] {
-      const Limit limit{*this, *connection_, sent + patience};
+      const Limit limit{*this, *connection_, machine_now() + patience};
       return connection_->execute(sql::lease_renew_many, parameters);
     }();
     if (answer.warned) {
@@ -318,14 +318,14 @@ void Keeper::watch() {
   std::unique_lock lock{mutex_};
   while (!stopping_) {
     Moment next = checks_.empty() ? INT64_MAX : checks_.begin()->first;
-    const Moment current = now();
+    const Moment current = now(), machine = machine_now();
     for (Limit *limit : limits_) {
-      if (!limit->aborted_ && limit->end_ <= current) {
+      if (!limit->aborted_ && limit->end_ <= machine) {
         limit->aborted_ = true;
         limit->connection_.abort();
       }
       if (!limit->aborted_)
-        next = std::min(next, limit->end_);
+        next = std::min(next, current + (limit->end_ - machine));
     }
     if (next > current) {
       if (next == INT64_MAX)
@@ -371,8 +371,7 @@ void Keeper::check(std::unique_lock<std::mutex> &lock, const std::shared_ptr<Hol
     fire(lock, *hold, [&] {
       // Before anybody else's code, which may take its time.
       hold->stop.request_stop();
-      hooks_.log(LogLevel::error,
-                 "lease \"" + hold->name.text() + "\" is lost: " + std::string{to_string(reason)});
+      hooks_.log(LogLevel::error, "lease \"" + hold->name.text() + "\" is lost: " + std::string{to_string(reason)});
       hooks_.metric("gatepost.client.lost", 1, hold->name.text());
       if (hold->callbacks && hold->callbacks->on_lost)
         hold->callbacks->on_lost(reason);
@@ -406,4 +405,4 @@ void Keeper::check(std::unique_lock<std::mutex> &lock, const std::shared_ptr<Hol
     schedule_check(hold, next);
 }
 
-} // namespace gatepost::v0::detail
+} // namespace gatepost::inline v0::detail

@@ -33,7 +33,7 @@ public:
   /// No renewal or callback of it runs when this returns, and none will; but a callback that calls this goes on.
   void let_go(const std::shared_ptr<Hold> &hold) noexcept;
 
-  /// While it lives: the connection's call is aborted at its end.
+  /// While it lives: the connection's call is aborted at its end, by the machine's clock.
   class Limit {
   public:
     Limit(Keeper &keeper, Connection &connection, Moment end);
@@ -81,7 +81,7 @@ private:
   std::mutex mutex_;
   std::condition_variable renew_wake_, watch_wake_, settled_;
   Schedule renewals_, checks_;
-  std::vector<Limit *> limits_; ///< as many as there are calls at the moment
+  std::vector<Limit *> limits_;            ///< as many as there are calls at the moment
   std::unique_ptr<Connection> connection_; ///< changed by the renewing thread, under the mutex
   Moment connect_at_ = 0;
   unsigned connect_failures_ = 0;
@@ -89,4 +89,4 @@ private:
   std::thread renewing_, watching_;
 };
 
-} // namespace gatepost::v0::detail
+} // namespace gatepost::inline v0::detail

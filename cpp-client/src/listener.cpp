@@ -23,8 +23,9 @@ constexpr std::chrono::seconds idle_time{30};
 } // namespace
 
 Listener::Listener(ConnectionFactory factory, std::function<void(const std::string &)> notify, Hooks hooks)
-    : factory_{std::move(factory)}, notify_{std::move(notify)}, hooks_{std::move(hooks)},
-      wake_{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)} {}
+    : factory_{std::move(factory)}, notify_{std::move(notify)}, hooks_{std::move(hooks)}, wake_{eventfd(
+                                                                                              0, EFD_NONBLOCK |
+                                                                                                     EFD_CLOEXEC)} {}
 
 Listener::~Listener() {
   {
@@ -56,7 +57,8 @@ void Listener::set_arriving(bool arrive) {
     return;
   hooks_.metric("gatepost.client.notifications.arrive", arrive ? 1 : 0);
   if (!arrive)
-    hooks_.log(LogLevel::warning, "notifications do not arrive, perhaps because of a pooler; waiting is by looking again");
+    hooks_.log(LogLevel::warning,
+               "notifications do not arrive, perhaps because of a pooler; waiting is by looking again");
 }
 
 void Listener::poke() noexcept {
@@ -214,4 +216,4 @@ void Listener::wait_for_input(int socket, milliseconds time) {
   [[maybe_unused]] const auto got = read(wake_, &count, sizeof count);
 }
 
-} // namespace gatepost::v0::detail
+} // namespace gatepost::inline v0::detail

@@ -80,4 +80,4 @@ private:
   std::thread thread_;
 };
 
-} // namespace gatepost::v0::detail
+} // namespace gatepost::inline v0::detail

@@ -44,4 +44,4 @@ private:
   std::vector<std::unique_ptr<Connection>> idle_;
 };
 
-} // namespace gatepost::v0::detail
+} // namespace gatepost::inline v0::detail

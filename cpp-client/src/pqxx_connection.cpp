@@ -19,8 +19,8 @@ namespace {
 
 class PqxxConnection final : public Connection {
 public:
-  explicit PqxxConnection(const std::string &conninfo)
-  try : connection_{detail::with_defaults(conninfo)}, notices_{connection_} {
+  explicit PqxxConnection(const std::string &conninfo) try
+      : connection_{detail::with_defaults(conninfo)}, notices_{connection_} {
     detail::stay_on_one_connection(connection_);
     backend_pid_ = connection_.backendpid();
     socket_ = connection_.sock();

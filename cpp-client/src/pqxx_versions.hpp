@@ -74,9 +74,8 @@ inline bool is_warning(std::string_view message) noexcept {
 class Notices {
 public:
   explicit Notices(pqxx::connection &connection) {
-    connection.set_notice_handler([this](pqxx::zview message) noexcept {
-      warned = warned || is_warning(std::string_view{message.c_str()});
-    });
+    connection.set_notice_handler(
+        [this](pqxx::zview message) noexcept { warned = warned || is_warning(std::string_view{message.c_str()}); });
   }
   bool warned = false;
 };
@@ -122,4 +121,4 @@ inline std::unique_ptr<Receiver> listen(pqxx::connection &connection, const std:
 inline void unlisten(pqxx::connection &, Receiver &) {}
 #endif
 
-} // namespace gatepost::v0::detail
+} // namespace gatepost::inline v0::detail

@@ -33,8 +33,7 @@ std::mt19937_64 &generator() {
 } // namespace
 
 unsigned fork_count() noexcept {
-  static const int registered =
-      pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
+  static const int registered = pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
   static_cast<void>(registered);
   return forks.load(std::memory_order_relaxed);
 }
@@ -76,4 +75,4 @@ std::chrono::nanoseconds backoff(unsigned failures, std::chrono::nanoseconds mos
   return jittered(std::min({pause, most, std::chrono::nanoseconds{std::chrono::seconds{1}}}));
 }
 
-} // namespace gatepost::v0::detail
+} // namespace gatepost::inline v0::detail

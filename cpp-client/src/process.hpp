@@ -21,7 +21,6 @@ std::string request_id();
 std::chrono::nanoseconds jittered(std::chrono::nanoseconds pause) noexcept;
 
 /// 100 ms, doubled with each failure up to 1 s or the given most; with jitter.
-std::chrono::nanoseconds backoff(unsigned failures,
-                                 std::chrono::nanoseconds most = std::chrono::seconds{1}) noexcept;
+std::chrono::nanoseconds backoff(unsigned failures, std::chrono::nanoseconds most = std::chrono::seconds{1}) noexcept;
 
-} // namespace gatepost::v0::detail
+} // namespace gatepost::inline v0::detail

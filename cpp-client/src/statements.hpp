@@ -5,9 +5,9 @@ namespace gatepost::inline v0::detail::sql {
 
 inline constexpr const char *lease_acquire =
     "SELECT gatepost.lease_acquire($1, $2::interval, owner => $3, metadata => $4::jsonb, request_id => $5::uuid)";
-inline constexpr const char *semaphore_acquire =
-    "SELECT gatepost.semaphore_acquire($1, $6::int, $2::interval, weight => $7::int, owner => $3, metadata => $4::jsonb,"
-    " request_id => $5::uuid)";
+inline constexpr const char *semaphore_acquire = "SELECT gatepost.semaphore_acquire($1, $6::int, $2::interval, weight "
+                                                 "=> $7::int, owner => $3, metadata => $4::jsonb,"
+                                                 " request_id => $5::uuid)";
 inline constexpr const char *lease_renew = "SELECT gatepost.lease_renew($1, $2::bigint, $3::interval)";
 inline constexpr const char *lease_renew_many =
     "SELECT name, token, status, detail FROM gatepost.lease_renew_many($1::text[], $2::bigint[])";
@@ -29,4 +29,4 @@ inline constexpr const char *session_lock = "SELECT gatepost.advisory_lock($1)";
 inline constexpr const char *try_session_lock = "SELECT gatepost.try_advisory_lock($1)";
 inline constexpr const char *session_unlock = "SELECT gatepost.advisory_unlock($1)";
 
-} // namespace gatepost::v0::detail::sql
+} // namespace gatepost::inline v0::detail::sql

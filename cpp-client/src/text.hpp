@@ -38,4 +38,4 @@ private:
   std::string text_ = "{";
 };
 
-} // namespace gatepost::v0::detail
+} // namespace gatepost::inline v0::detail

@@ -81,8 +81,8 @@ unknown_outcome::~unknown_outcome() = default;
 unavailable::~unavailable() = default;
 
 lease_lost::lease_lost(std::string_view name, Loss reason)
-    : error{"lease \"" + std::string{name} + "\" is lost: " + std::string{to_string(reason)}, "LG002"},
-      reason_{reason} {}
+    : error{"lease \"" + std::string{name} + "\" is lost: " + std::string{to_string(reason)}, "LG002"}, reason_{
+                                                                                                            reason} {}
 lease_lost::~lease_lost() = default;
 
 unsupported_rung::unsupported_rung(const std::string &message) : error{message, "0A000"} {}

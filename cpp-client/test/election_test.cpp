@@ -46,7 +46,8 @@ TEST(Election, WorkEndsBeforeTheLeaseIsGivenBack) {
   Client client{direct("order")};
   const std::string name = fresh("order");
   std::atomic<bool> still_held{false}, held_late{false};
-  LeaderElection election{client, name,
+  LeaderElection election{client,
+                          name,
                           [&](const Lease &lease, std::stop_token stop) {
                             until_stopped(stop);
                             std::this_thread::sleep_for(2s);
@@ -71,7 +72,8 @@ TEST(Election, NotLeaderByTheDeadlineWhateverHappens) {
   const std::string name = fresh("cut");
   std::atomic<int> stopped{0};
   std::atomic<bool> first_working{false}, overlap{false};
-  LeaderElection first{client, name,
+  LeaderElection first{client,
+                       name,
                        [&](const Lease &, std::stop_token stop) {
                          first_working = true;
                          until_stopped(stop);
@@ -80,7 +82,8 @@ TEST(Election, NotLeaderByTheDeadlineWhateverHappens) {
                        },
                        {.ttl = 2s}};
   ASSERT_TRUE(eventually([&] { return first.is_leader(); }));
-  LeaderElection second{other, name,
+  LeaderElection second{other,
+                        name,
                         [&](const Lease &, std::stop_token stop) {
                           overlap = overlap || first_working || first.is_leader();
                           until_stopped(stop);
@@ -106,7 +109,8 @@ TEST(Election, WithoutAServerItEndsAllTheSame) {
 TEST(Election, AThrowIsLoggedAndTheTermEnds) {
   Log log;
   Client client{direct("throwing"), {.log = log.hook()}};
-  LeaderElection election{client, fresh("throwing"),
+  LeaderElection election{client,
+                          fresh("throwing"),
                           [](const Lease &, std::stop_token) { throw std::runtime_error{"from the work"}; },
                           {.once = true}};
   election.wait();

@@ -44,11 +44,12 @@ TEST(Fake, LossIsForced) {
 
 TEST(Fake, WithoutAServerTheDeadlineDecides) {
   FakeServer server;
-  Client client{server.factory(), server.options()};
+  ClientOptions options = server.options();
+  options.call_timeout = 300ms;
+  Client client{server.factory(), options};
   std::atomic<int> warnings{0}, losses{0};
-  Lease lease = client.acquire("x", 30s,
-                               {.on_lost = [&](Loss) { ++losses; },
-                                .on_warning = [&](std::chrono::nanoseconds) { ++warnings; }});
+  Lease lease = client.acquire(
+      "x", 30s, {.on_lost = [&](Loss) { ++losses; }, .on_warning = [&](std::chrono::nanoseconds) { ++warnings; }});
   server.refuse(true);
   server.advance(25s);
   EXPECT_TRUE(eventually([&] { return warnings == 1; }));

@@ -103,9 +103,7 @@ TEST(Lifetime, GuardsStayWithTheParent) {
     }
     right = right && !lease->release();
     lease.reset();
-    {
-      const Client dropped{std::move(client)};
-    }
+    { const Client dropped{std::move(client)}; }
     // A new one works.
     Client own{direct("child")};
     right = right && own.try_acquire(name + "/child", 1s).has_value();

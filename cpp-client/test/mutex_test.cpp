@@ -11,8 +11,8 @@ namespace {
 TEST(Ladder, WhatARungCannotDoFailsAtTheStart) {
   Client client{direct("start")};
   EXPECT_THROW(Mutex(client, "x", Rung::advisory_transaction()), unsupported_rung);
-  EXPECT_THROW(Mutex(client, "x", Rung::advisory_session(), {.lockable = true, .fencing_token = true,
-                                                             .survives_connection = false, .through_pooler = false}),
+  EXPECT_THROW(Mutex(client, "x", Rung::advisory_session(),
+                     {.lockable = true, .fencing_token = true, .survives_connection = false, .through_pooler = false}),
                unsupported_rung);
   EXPECT_THROW((void)Rung::parse("raft"), unsupported_rung);
   EXPECT_EQ(Rung::parse("lease"), Rung::lease());

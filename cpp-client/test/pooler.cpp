@@ -35,13 +35,12 @@ bool Pooler::installed() { return !program().empty(); }
 Pooler::Pooler(int connections) {
   char folder[] = "/tmp/gatepost.pool.XXXXXX";
   folder_ = mkdtemp(folder);
-  std::ofstream{folder_ + "/pgbouncer.ini"} << "[databases]\n* = host=" << std::getenv("PGHOST")
-                                            << " port=5432 user=" << std::getenv("PGUSER")
-                                            << "\n[pgbouncer]\npool_mode = transaction\ndefault_pool_size = "
-                                            << connections
-                                            << "\nserver_round_robin = 1\nauth_type = any\nlisten_addr =\n"
-                                               "listen_port = 6432\nunix_socket_dir = "
-                                            << folder_ << "\n";
+  std::ofstream{folder_ + "/pgbouncer.ini"}
+      << "[databases]\n* = host=" << std::getenv("PGHOST") << " port=5432 user=" << std::getenv("PGUSER")
+      << "\n[pgbouncer]\npool_mode = transaction\ndefault_pool_size = " << connections
+      << "\nserver_round_robin = 1\nauth_type = any\nlisten_addr =\n"
+         "listen_port = 6432\nunix_socket_dir = "
+      << folder_ << "\n";
   const std::string pgbouncer = program(), ini = folder_ + "/pgbouncer.ini", log = folder_ + "/log";
   process_ = fork();
   if (process_ == 0) {
@@ -51,7 +50,14 @@ Pooler::Pooler(int connections) {
     execl(pgbouncer.c_str(), "pgbouncer", ini.c_str(), nullptr);
     _exit(127);
   }
-  if (!eventually([this] { return std::filesystem::exists(folder_ + "/.s.PGSQL.6432"); }))
+  const auto answers = [this] {
+    try {
+      return open_connection(conninfo())->execute("SELECT 1").first() == "1";
+    } catch (const unavailable &) {
+      return false;
+    }
+  };
+  if (!eventually(answers))
     throw std::runtime_error{"pgbouncer does not start"};
 }
 

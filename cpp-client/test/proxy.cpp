@@ -94,9 +94,7 @@ std::string Proxy::conninfo(const std::string &application) const {
          " application_name=" + application;
 }
 
-void Proxy::cut() {
-  ++cuts_;
-}
+void Proxy::cut() { ++cuts_; }
 
 void Proxy::run() {
   std::list<Way> ways;

@@ -181,8 +181,8 @@ TEST(Renewal, MaximumHoldTime) {
   Client client{direct("limit")};
   const std::string name = fresh("limit");
   std::atomic<int> reason{-1};
-  auto *forgotten = new Lease{client.acquire(
-      name, 1s, {.on_lost = [&](Loss loss) { reason = static_cast<int>(loss); }, .max_hold = 1500ms})};
+  auto *forgotten = new Lease{
+      client.acquire(name, 1s, {.on_lost = [&](Loss loss) { reason = static_cast<int>(loss); }, .max_hold = 1500ms})};
   EXPECT_TRUE(eventually([&] { return reason == static_cast<int>(Loss::hold_limit); }));
   EXPECT_FALSE(forgotten->held());
   EXPECT_TRUE(eventually([&] { return !is_held(name); }, 2s));

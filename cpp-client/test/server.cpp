@@ -61,8 +61,9 @@ boot_clock::time_point server_deadline(const std::string &name, Token token) {
 }
 
 int terminate(const std::string &application) {
-  return std::stoi(ask("SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity WHERE application_name = $1",
-                       {application}));
+  return std::stoi(
+      ask("SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity WHERE application_name = $1",
+          {application}));
 }
 
 std::vector<int> backends(const std::string &application) {

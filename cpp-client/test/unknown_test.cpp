@@ -65,7 +65,8 @@ TEST(Unknown, AWarningAtCommitIsNoGrant) {
            "0";
   };
   EXPECT_TRUE(eventually(waiting));
-  ask("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'warned'");
+  ask("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = "
+      "'warned'");
   EXPECT_TRUE(eventually([&] { return log.has("the server sent a warning with the grant"); }));
   EXPECT_FALSE(granted);
   ask("ALTER SYSTEM RESET synchronous_standby_names");

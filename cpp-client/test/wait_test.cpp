@@ -56,7 +56,8 @@ TEST(Wait, StopsWhenAsked) {
   const std::string name = fresh("stop");
   ASSERT_GT(take(name), 0);
   std::stop_source stop;
-  auto waiting = std::async(std::launch::async, [&] { return client.acquire(name, stop.get_token(), 30s).has_value(); });
+  auto waiting =
+      std::async(std::launch::async, [&] { return client.acquire(name, stop.get_token(), 30s).has_value(); });
   std::this_thread::sleep_for(500ms);
   stop.request_stop();
   ASSERT_EQ(waiting.wait_for(2s), std::future_status::ready);

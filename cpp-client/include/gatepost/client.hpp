@@ -26,21 +26,21 @@ struct Semaphore {
   int weight = 1;
 };
 
-/// Threads: any number may use one client at once; it has one connection and thread that renew all guards, a thread that
-/// tells of losses, and connections for calls that come and go. Connecting is put off until something is asked.
+/// Threads: any number may use one client at once; it has one connection and thread that renew all guards, a thread
+/// that tells of losses, and connections for calls that come and go. Connecting is put off until something is asked.
 ///
-/// A client may be destroyed before its guards: they are kept alive until the last of them has ended. In a child process
-/// after fork() every guard is lost (forked), destroying guards and client does nothing, and calls throw unavailable:
-/// make a new client there. Threads of a client receive no signals.
+/// A client may be destroyed before its guards: they are kept alive until the last of them has ended. In a child
+/// process after fork() every guard is lost (forked), destroying guards and client does nothing, and calls throw
+/// unavailable: make a new client there. Threads of a client receive no signals.
 ///
 /// In all acquiring calls: `ttl`, when not given, is ClientOptions::ttl. Busy is an empty optional. They throw
-/// unknown_outcome when the answer was lost and asking again with the same request id did not settle it in time (a grant
-/// there may be then lapses by itself), unavailable when nothing was asked, lease_lost never, and error for what the
-/// server refuses: the rights, the arguments.
+/// unknown_outcome when the answer was lost and asking again with the same request id did not settle it in time (a
+/// grant there may be then lapses by itself), unavailable when nothing was asked, lease_lost never, and error for what
+/// the server refuses: the rights, the arguments.
 class GATEPOST_API Client {
 public:
-  /// By libpqxx, see open_connection(). Behind a pooler in transaction mode too. Throws unavailable when no thread is to
-  /// be had.
+  /// By libpqxx, see open_connection(). Behind a pooler in transaction mode too. Throws unavailable when no thread is
+  /// to be had.
   explicit Client(const std::string &conninfo, ClientOptions options = {});
   /// By a factory, or from a pool.
   explicit Client(ConnectionFactory factory, ClientOptions options = {});
@@ -52,8 +52,8 @@ public:
 
   /// One try.
   std::optional<Lease> try_acquire(const Name &name, std::optional<Ttl> ttl = {}, const LeaseOptions &options = {});
-  /// Waits without keeping a server process busy: in the server's queue and with its notifications, or where these do not
-  /// arrive (poolers) looking again about every second. While the server is away it goes on trying.
+  /// Waits without keeping a server process busy: in the server's queue and with its notifications, or where these do
+  /// not arrive (poolers) looking again about every second. While the server is away it goes on trying.
   Lease acquire(const Name &name, std::optional<Ttl> ttl = {}, const LeaseOptions &options = {});
   /// Empty when stop was requested.
   std::optional<Lease> acquire(const Name &name, std::stop_token stop, std::optional<Ttl> ttl = {},
@@ -95,9 +95,9 @@ public:
     }
   }
 
-  /// Lock, work and commit in one transaction: waits for the advisory lock of the name, calls work(transaction), commits.
-  /// When work throws it is rolled back, and that is what arrives. Throws unknown_outcome when the commit's answer was
-  /// lost.
+  /// Lock, work and commit in one transaction: waits for the advisory lock of the name, calls work(transaction),
+  /// commits. When work throws it is rolled back, and that is what arrives. Throws unknown_outcome when the commit's
+  /// answer was lost.
   void with_lock(const Name &name, const std::function<void(Transaction &)> &work);
 
   /// Asks the holder to give the lease up. False: nobody holds it.

@@ -1,5 +1,5 @@
-// What a client needs of a connection to the server. The library brings one (open_connection); a pool, or another driver,
-// is brought in by a factory.
+// What a client needs of a connection to the server. The library brings one (open_connection); a pool, or another
+// driver, is brought in by a factory.
 #pragma once
 
 #include <gatepost/export.hpp>
@@ -27,15 +27,15 @@ struct Rows {
   Value first() const { return rows.empty() || rows[0].empty() ? Value{} : rows[0][0]; }
 };
 
-/// One session of the server. Used by one thread at a time, abort() excepted. Destroying it closes the session, or gives
-/// it back to the pool that it came from.
+/// One session of the server. Used by one thread at a time, abort() excepted. Destroying it closes the session, or
+/// gives it back to the pool that it came from.
 class GATEPOST_API Connection {
 public:
   virtual ~Connection();
 
   /// Runs one statement, which commits by itself unless BEGIN has opened a block; must not prepare it under a name.
-  /// Throws error with the server's SQLSTATE, or unavailable when the connection is lost, also if the statement may have
-  /// been run. A lost connection must stay lost: a new session in its place has none of the old one's locks.
+  /// Throws error with the server's SQLSTATE, or unavailable when the connection is lost, also if the statement may
+  /// have been run. A lost connection must stay lost: a new session in its place has none of the old one's locks.
   virtual Rows execute(const std::string &sql, std::span<const Value> parameters = {}) = 0;
 
   /// Registers for a channel. Throws as execute.

@@ -28,9 +28,9 @@ struct ElectionOptions {
 
 /// Campaigns from its making until resign() or its end, on a thread of its own. When elected it calls lead(lease, stop)
 /// there. Stop is requested when the lease is lost, and by resign(); work has to end then, with all that it has begun.
-/// Only after it has returned is the lease given back, and renewed until then; so the next leader begins after this one's
-/// work has stopped, or after this one's deadline. When lead returns by itself, or throws (which is logged), the lease is
-/// given back and it campaigns again.
+/// Only after it has returned is the lease given back, and renewed until then; so the next leader begins after this
+/// one's work has stopped, or after this one's deadline. When lead returns by itself, or throws (which is logged), the
+/// lease is given back and it campaigns again.
 ///
 /// All members may be called by any threads at once; resign() and destroying not from lead itself.
 class GATEPOST_API LeaderElection {

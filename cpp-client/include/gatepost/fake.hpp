@@ -6,8 +6,8 @@
 //   server.supersede("report");              // or advance(31s) with refuse(true)
 //   EXPECT_FALSE(server.wait_until([&] { return lease.held(); }, false));
 //
-// The client is the real one, with its threads. The server knows leases, permits, yield requests and advisory locks of a
-// session; fences, transactions and queues it does not have.
+// The client is the real one, with its threads. The server knows leases, permits, yield requests and advisory locks of
+// a session; fences, transactions and queues it does not have.
 #pragma once
 
 #include <gatepost/client.hpp>

@@ -29,9 +29,9 @@ struct Access;
 ///   released      false    released, detached or moved from; final    -
 enum class State { held, at_risk, lost, released };
 
-/// Movable, not copyable. Constant members may be called by any threads at once, also while the grant is renewed or lost;
-/// the others, moving and destroying by one thread while no other uses the guard. A guard may be made on one thread and
-/// ended on another. Moved from, it is as released: held() is false, name() and token() must not be asked.
+/// Movable, not copyable. Constant members may be called by any threads at once, also while the grant is renewed or
+/// lost; the others, moving and destroying by one thread while no other uses the guard. A guard may be made on one
+/// thread and ended on another. Moved from, it is as released: held() is false, name() and token() must not be asked.
 ///
 /// The own deadline is counted from before the request was sent, and the margin is taken off, so held() ends before the
 /// server's time does. Once false it stays false.
@@ -59,8 +59,8 @@ public:
   std::stop_token stop_token() const noexcept;
 
   /// Gives the grant back. True: the server has taken it back. False: it was not, or no longer, this guard's; or it had
-  /// been released or moved from. Renewals have ended when the request is sent. Throws unknown_outcome or unavailable when
-  /// there is no answer in time; the guard has ended all the same, and the grant lapses by itself.
+  /// been released or moved from. Renewals have ended when the request is sent. Throws unknown_outcome or unavailable
+  /// when there is no answer in time; the guard has ended all the same, and the grant lapses by itself.
   bool release();
 
   /// Ends the guard and leaves the grant on the server, for adopt() within its ttl. Throws lease_lost unless held.

@@ -18,8 +18,8 @@ template <> struct StatementTraits<PGconn> {
     for (const Value &value : values)
       parameters.push_back(value ? value->c_str() : nullptr);
     const std::unique_ptr<PGresult, void (*)(PGresult *)> answer{
-        PQexecParams(&connection, sql, static_cast<int>(parameters.size()), nullptr, parameters.data(), nullptr, nullptr,
-                     0),
+        PQexecParams(&connection, sql, static_cast<int>(parameters.size()), nullptr, parameters.data(), nullptr,
+                     nullptr, 0),
         PQclear};
     const ExecStatusType status = PQresultStatus(answer.get());
     if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {

@@ -1,8 +1,8 @@
 // The ladder: one mutex, whose rung says how it is kept.
 //
-//   rung                  kept by                  ends with              through a pooler   token   lock() and unlock()
-//   advisory_transaction  an advisory lock         its transaction        yes                no      no: Client::with_lock
-//   advisory_session      an advisory lock         its connection         no                 no      yes
+//   rung                  kept by                  ends with              through a pooler   token   lock() and
+//   unlock() advisory_transaction  an advisory lock         its transaction        yes                no      no:
+//   Client::with_lock advisory_session      an advisory lock         its connection         no                 no yes
 //   lease                 a lease, renewed         release, or its ttl    yes                yes     yes
 //
 // On one name all rungs exclude each other, so a fleet may change from one to another while it runs.

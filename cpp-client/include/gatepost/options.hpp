@@ -52,8 +52,8 @@ struct ClientOptions {
   std::shared_ptr<TimeSource> clock{};
 };
 
-/// Callbacks run on a thread of the client, one at a time: they should be short, and must not destroy the guard's client.
-/// What they throw is logged and dropped. A guard's destructor waits for a callback of it that is running.
+/// Callbacks run on a thread of the client, one at a time: they should be short, and must not destroy the guard's
+/// client. What they throw is logged and dropped. A guard's destructor waits for a callback of it that is running.
 struct LeaseOptions {
   /// Instead of ClientOptions::owner.
   std::string owner{};
