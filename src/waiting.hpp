@@ -2,8 +2,8 @@
 #pragma once
 
 #include "arguments.hpp"
-#include "pg.hpp"
 #include "mutant.hpp"
+#include "pg.hpp"
 #include "waiters.hpp"
 
 namespace gatepost {
