@@ -195,16 +195,17 @@ bool Keeper::connected(std::unique_lock<std::mutex> &lock) {
   return false;
 }
 
-/// Those that are due, and those that soon will be, so that statements are few. A name comes once.
+/// Those that are due, and those that soon will be, so that statements are few. A token that has been
+/// adopted beside its guard comes once.
 Keeper::Holds Keeper::collect(Moment now) {
   Holds batch;
-  std::unordered_set<std::string_view> names;
+  std::unordered_set<std::int64_t> tokens;
   for (auto place = renewals_.begin(); place != renewals_.end() && batch.size() < largest_batch;) {
     const std::shared_ptr<Hold> hold = place->second;
     if (place->first - hold->ttl / 30 > now)
       break;
     const bool ended = hold->look(now) <= 0;
-    if (!ended && !names.insert(hold->name.text()).second) {
+    if (!ended && !tokens.insert(hold->token.value()).second) {
       ++place;
       continue;
     }
@@ -243,11 +244,11 @@ void Keeper::ask(std::span<const std::shared_ptr<Hold>> batch, std::span<Answer>
       each = {Answer::Kind::renewed, sent, {}, {}};
     if (answer.rows.empty())
       return;
-    std::unordered_map<std::string_view, std::size_t> places;
+    std::unordered_map<std::int64_t, std::size_t> places;
     for (std::size_t i = 0; i < batch.size(); ++i)
-      places.emplace(batch[i]->name.text(), i);
+      places.emplace(batch[i]->token.value(), i);
     for (const auto &row : answer.rows) {
-      const auto place = row[0] ? places.find(*row[0]) : places.end();
+      const auto place = row[1] ? places.find(std::stoll(*row[1])) : places.end();
       if (place == places.end())
         continue;
       Answer &each = answers[place->second];

@@ -134,6 +134,24 @@ TEST(Lease, WithLeaseReturnsWhatWorkReturns) {
   EXPECT_THROW(client.with_lease(name, [&](Lease &) { ask("SELECT gatepost.lease_break($1)", {name}); }), lease_lost);
 }
 
+TEST(Permit, IsTakenRenewedAndGivenBack) {
+  Client client{direct("permit")};
+  const Semaphore two{fresh("permit"), 2};
+  std::optional<Permit> a = client.try_acquire(two, 1s), b = client.try_acquire(two, 1s);
+  ASSERT_TRUE(a && b);
+  EXPECT_NE(a->token(), b->token());
+  EXPECT_FALSE(client.try_acquire(two, 1s));
+  std::this_thread::sleep_for(2500ms);
+  EXPECT_TRUE(a->held());
+  EXPECT_TRUE(b->held());
+  EXPECT_FALSE(client.acquire_for(two, 300ms, 1s));
+  EXPECT_TRUE(a->release());
+  EXPECT_TRUE(client.acquire_for(two, 5s, 1s));
+  EXPECT_FALSE(client.try_acquire(Semaphore{two.name, 2, 2}));
+  EXPECT_TRUE(b->release());
+  EXPECT_TRUE(client.try_acquire(Semaphore{two.name, 2, 2}));
+}
+
 TEST(Lease, AnAnswerThatIsLateLengthensNothing) {
   // C81 on acquire: the grant is over by its guard's own clock when the answer comes.
   Proxy proxy{std::getenv("PGHOST")};

@@ -1,8 +1,9 @@
 // The pause test: a guard never says held past the server's deadline, whatever is stopped, cut or half closed.
 //   gatepost_pause TRIALS [SEED]
-// In each trial a process of its own holds a lease through a proxy, and writes down when it asked held() and was told true.
-// Meanwhile, at random, that process is stopped, or the server's processes of it, or the proxy stalls, delays, cuts or half
-// closes. Then the last such moment is compared with the last deadline in the server's row, both in boot time.
+// In each trial a process of its own holds a lease through a proxy, and writes down when it asked held() and was told
+// true. Meanwhile, at random, that process is stopped, or the server's processes of it, or the proxy stalls, delays,
+// cuts or half closes. Then the last such moment is compared with the last deadline in the server's row, both in boot
+// time.
 #include "proxy.hpp"
 #include "server.hpp"
 
@@ -31,7 +32,8 @@ struct Seen {
 };
 
 /// Runs until its lease is lost or it is told to end.
-[[noreturn]] void hold(const std::string &conninfo, const std::string &name, std::chrono::milliseconds ttl, Seen &seen) {
+[[noreturn]] void hold(const std::string &conninfo, const std::string &name, std::chrono::milliseconds ttl,
+                       Seen &seen) {
   try {
     // The process may be killed, never quit: its destructors would release.
     auto *client = new Client{conninfo, {.call_timeout = 2s}};
@@ -78,7 +80,7 @@ Result trial(unsigned seed) {
   if (holder == 0)
     hold(proxy.conninfo(application), name, ttl, *seen);
 
-  eventually([&] { return seen->token != 0 || waitpid(holder, nullptr, WNOHANG | WNOWAIT) != 0; }, 5s);
+  eventually([&] { return seen->asked != 0 || waitpid(holder, nullptr, WNOHANG | WNOWAIT) != 0; }, 5s);
   const auto end = boot_clock::now() + 2500ms;
   std::vector<int> stopped;
   while (boot_clock::now() < end && !seen->ended) {
@@ -132,9 +134,10 @@ Result trial(unsigned seed) {
     const auto deadline = server_deadline(name, Token{seen->token});
     result.right = last < deadline && WIFEXITED(status) && WEXITSTATUS(status) == 0;
     if (!result.right)
-      std::printf("seed %u: held %lld us before the server's deadline, status %d\n", seed,
-                  static_cast<long long>(std::chrono::duration_cast<std::chrono::microseconds>(deadline - last).count()),
-                  status);
+      std::printf(
+          "seed %u: held %lld us before the server's deadline, status %d\n", seed,
+          static_cast<long long>(std::chrono::duration_cast<std::chrono::microseconds>(deadline - last).count()),
+          status);
   }
   munmap(memory, sizeof(Seen));
   return result;

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <future>
+#include <mutex>
 #include <thread>
 
 namespace gatepost::test {
@@ -103,6 +104,54 @@ TEST(Wait, AGrantThatWasWaitedForHasItsWholeTime) {
   std::this_thread::sleep_for(3500ms);
   give(name, token);
   EXPECT_EQ(waiting.wait_for(10s), std::future_status::ready);
+}
+
+TEST(Wait, InOrderOfArrivalByNotification) {
+  Client client{direct("order")};
+  const std::string name = fresh("order");
+  std::optional<Lease> holder{client.acquire(name, 30s)};
+  std::mutex mutex;
+  std::vector<int> order;
+  std::vector<std::thread> waiters;
+  for (int i = 0; i < 4; ++i) {
+    waiters.emplace_back([&, i] {
+      const Lease lease = client.acquire(name, 30s);
+      const std::lock_guard lock{mutex};
+      order.push_back(i);
+    });
+    EXPECT_TRUE(eventually(
+        [&] { return ask("SELECT count(*) FROM gatepost.waiters WHERE name = $1", {name}) == std::to_string(i + 1); }));
+  }
+  EXPECT_TRUE(eventually([&] { return client.notifications_arrive() == true; }));
+  holder.reset();
+  for (std::thread &waiter : waiters)
+    waiter.join();
+  EXPECT_EQ(order, (std::vector{0, 1, 2, 3}));
+}
+
+TEST(Wait, WhoLeavesGivesHisPlaceUp) {
+  Client client{direct("leaves")};
+  const std::string name = fresh("leaves");
+  ASSERT_GT(take(name), 0);
+  EXPECT_FALSE(client.acquire_for(name, 800ms, 30s));
+  EXPECT_EQ(ask("SELECT count(*) FROM gatepost.waiters WHERE name = $1", {name}), "0");
+}
+
+TEST(Wait, AGrantThatIsHandedOverHasItsWholeTime) {
+  // The time of a transfer has begun before the receiver asks.
+  Client client{direct("handed")};
+  const std::string name = fresh("handed");
+  const std::int64_t token = take(name);
+  auto waiting = std::async(std::launch::async, [&] {
+    const Lease lease = client.acquire(name, 3s);
+    EXPECT_LE(lease.deadline() + 750ms, server_deadline(name, lease.token()));
+    return lease.token().value();
+  });
+  ASSERT_TRUE(eventually([&] { return ask("SELECT count(*) FROM gatepost.waiters WHERE name = $1", {name}) == "1"; }));
+  const std::string next =
+      ask("SELECT gatepost.lease_transfer($1, $2::bigint, (SELECT request_id FROM gatepost.queue WHERE name = $1))",
+          {name, std::to_string(token)});
+  EXPECT_EQ(std::to_string(waiting.get()), next);
 }
 
 TEST(Wait, RightsThatAreMissingEndIt) {
