@@ -1,99 +1,125 @@
 #!/usr/bin/env bash
-# The tests of the C++ client against a throwaway server of the release build; TAP-like lines, and then "N passed, N failed":
-#   client_tests.sh [PART]...     suite, address, thread, pause, examples, packages, clang; all of them without a name
+# The tests of the C++ client, beside throwaway servers with the release build; closes with "N passed, N failed":
+#   client_tests.sh [PART]...     without a name all of them:
+#       examples   each prints what it should          packages   other projects find and use the library, each way
+#       address    the suite, with the address and undefined sanitizers
+#       pause      random pauses and cuts              thread     what is concurrent, with the thread sanitizer
+#       clang      the library builds with clang
 #   GATEPOST_PAUSES=300           random pauses of the pause test
 #   GATEPOST_ROUNDS=200           rounds a thread of the concurrent tests
 #   GATEPOST_FILTER='*'           only these tests of the suite
 . "$(dirname "$0")/lib.sh"
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(suite address thread pause examples packages clang)
+[ ${#parts[@]} -gt 0 ] || parts=(examples packages address pause thread clang)
 server_paths
 passed=0 failed=0
 ok() { passed=$((passed + 1)) && say "ok - $*"; }
 not_ok() { failed=$((failed + 1)) && say "not ok - $*"; }
+wanted() { [[ " ${parts[*]} " == *" $1 "* ]]; }
+shown() { sed 's/^/#   /' "$@"; }
 
-# built KIND [CMAKE-OPTION]...    configures and builds what the tests need, in a folder of its own
+# built KIND TARGET [CMAKE-OPTION]...    in a folder of its own
 built() {
-  local dir=$BUILDS/client-$1 kind=$1
+  local kind=$1 dir=$BUILDS/client-$1
   grep -qsxF "CMAKE_HOME_DIRECTORY:INTERNAL=$HERE" "$dir/CMakeCache.txt" || rm -rf "$dir"
   mkdir -p "$dir"
-  { cmake -S "$HERE" -B "$dir" -DCMAKE_BUILD_TYPE=Debug -DGATEPOST_BUILD_TESTS=ON "${@:2}" &&
-    cmake --build "$dir" -j 2; } >"$dir/build.log" 2>&1 || { tail -n 40 "$dir/build.log" && not_ok "$kind builds" && return 1; }
-  ok "$kind builds"
+  { cmake -S "$HERE" -B "$dir" -DCMAKE_BUILD_TYPE=Debug -DGATEPOST_BUILD_EXAMPLES=OFF "${@:3}" &&
+    cmake --build "$dir" -j 2 --target "$2"; } >"$dir/build.log" 2>&1 && return
+  tail -n 40 "$dir/build.log" | shown
+  not_ok "the build for $kind"
+  return 1
 }
-# beside_server COMMAND...    as the server's user, beside a cluster that is made once
+# beside_server NAME COMMAND...    as the server's user, beside a cluster of that name
 beside_server() {
-  rm -rf "$WORK/cluster"
-  as_server "$WORK/tree/scripts/cluster.sh" "$WORK/root" "$WORK/cluster" -- "$@"
+  local name=$1
+  shift
+  as_server "$WORK/tree/scripts/cluster.sh" "$WORK/root" "$WORK/$name.cluster" -- "$@"
 }
-# gtest NAME FOLDER FILTER    runs the suite, and counts its tests
-gtest() {
-  local name=$1 log=$WORK/$1.log status=0
-  run_group beside_server "$2/cpp-client/test/gatepost_tests" --gtest_filter="$3" >"$log" 2>&1 || status=$?
-  local good bad
-  good=$(grep -cE '^\[       OK \]' "$log" || true)
-  bad=$(grep -cE '^\[  FAILED  \] .* \([0-9]+ ms\)$' "$log" || true)
-  [ $status -eq 0 ] || [ "$bad" -gt 0 ] || bad=1
-  [ "$good" -gt 0 ] || [ "$bad" -gt 0 ] || bad=1
-  sed -nE "s/^\[       OK \] (.*) \([0-9]+ ms\)$/ok - $name \1/p; s/^\[  FAILED  \] (.*) \([0-9]+ ms\)$/not ok - $name \1/p" "$log"
-  [ "$bad" -eq 0 ] || grep -vE '^\[ (RUN|      OK) ' "$log" | tail -n 60 | sed 's/^/    /'
-  passed=$((passed + good)) failed=$((failed + bad))
+# suite NAME FOLDER FILTER [SHARDS]    runs GoogleTest's tests, in shards beside each other, and counts them
+suite() {
+  local name=$1 shards=${4:-1} shard groups=() log status good bad
+  for ((shard = 0; shard < shards; shard++)); do
+    start_group env GTEST_TOTAL_SHARDS="$shards" GTEST_SHARD_INDEX="$shard" bash -c '
+      . "$0/scripts/lib.sh"; server_paths; WORK=$1 dir=$2 && shift 2
+      as_server "$WORK/tree/scripts/cluster.sh" "$WORK/root" "$dir" -- "$@"' "$HERE" "$WORK" "$WORK/$name.$shard.cluster" \
+      timeout 240 "$2/cpp-client/test/gatepost_tests" --gtest_filter="$3" >"$WORK/$name.$shard.log" 2>&1
+    groups+=("$GROUP")
+  done
+  for ((shard = 0; shard < shards; shard++)); do
+    status=0 log=$WORK/$name.$shard.log
+    wait "${groups[shard]}" || status=$?
+    good=$(grep -cE '^\[       OK \]' "$log" || true)
+    bad=$(grep -cE '^\[  FAILED  \] .* \([0-9]+ ms\)$' "$log" || true)
+    # One that ends the program is not among those that failed, and tests that do not run have not passed.
+    [ $status -eq 0 ] || [ "$bad" -gt 0 ] || bad=1
+    [ "$good" -gt 0 ] || [ "$bad" -gt 0 ] || bad=1
+    sed -nE "s/^\[       OK \] (.*) \([0-9]+ ms\)$/ok - $name: \1/p; s/^\[  FAILED  \] (.*) \([0-9]+ ms\)$/not ok - $name: \1/p" "$log"
+    if [ "$bad" -gt 0 ]; then
+      say "not ok - $name, shard $shard: status $status"
+      grep -vE '^\[       OK ' "$log" | tail -n 80 | shown
+    fi
+    passed=$((passed + good)) failed=$((failed + bad))
+  done
 }
-wanted() { [[ " ${parts[*]} " == *" $1 "* ]]; }
 
 make_work
 build=$("$HERE/scripts/build.sh" release)
 "$HERE/scripts/private_root.sh" "$WORK/root" "$build"
 give_work
-export GATEPOST_PAUSES=${GATEPOST_PAUSES:-300} GATEPOST_ROUNDS=${GATEPOST_ROUNDS:-200} GATEPOST_FILTER=${GATEPOST_FILTER:-*}
-export ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 TSAN_OPTIONS=halt_on_error=0:exitcode=66
+pauses=${GATEPOST_PAUSES:-300} filter=${GATEPOST_FILTER:-*}
+export GATEPOST_ROUNDS=${GATEPOST_ROUNDS:-200}
+# What a child process leaves to its parent is no leak.
+export ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 TSAN_OPTIONS=exitcode=66
 
-if wanted suite || wanted pause || wanted examples || wanted packages; then built debug || true; fi
-! wanted suite || gtest suite "$BUILDS/client-debug" "$GATEPOST_FILTER"
-if wanted address && built address "-DCMAKE_CXX_FLAGS=-fsanitize=address,undefined -fno-sanitize-recover=undefined" \
-  -DGATEPOST_BUILD_EXAMPLES=OFF; then
-  # Children of a process with threads, and processes without threads, are not for sanitizers.
-  gtest address "$BUILDS/client-address" "$GATEPOST_FILTER-Lifetime.WithoutThreads*"
-fi
-if wanted thread && built thread "-DCMAKE_CXX_FLAGS=-fsanitize=thread" -DGATEPOST_BUILD_EXAMPLES=OFF; then
-  GATEPOST_ROUNDS=$((GATEPOST_ROUNDS / 4)) gtest thread "$BUILDS/client-thread" 'Threads.*:Lifetime.*Callback:Loss.IsToldInEachWay:Wait.*Busy:Election.OneLeads'
-fi
-if wanted pause; then
-  if run_group beside_server "$BUILDS/client-debug/cpp-client/test/gatepost_pause" "$GATEPOST_PAUSES" >"$WORK/pause.log" 2>&1; then
-    ok "a guard never says held past the server's deadline: $(tail -n 1 "$WORK/pause.log")"
-  else
-    sed 's/^/    /' "$WORK/pause.log"
-    not_ok "a guard never says held past the server's deadline"
-  fi
-fi
+if wanted examples || wanted packages; then client=$("$HERE/scripts/build.sh" client); fi
 if wanted examples; then
-  for example in "$BUILDS"/client-debug/cpp-client/examples/example_*; do
-    name=${example##*/example_}
-    expected=$HERE/cpp-client/examples/$name.out
-    if run_group beside_server timeout 60 bash -c 'psql -qc "CREATE EXTENSION gatepost" && "$1"' bash "$example" >"$WORK/example.log" 2>&1 &&
-      diff "$expected" "$WORK/example.log" >"$WORK/example.diff"; then
-      ok "example $name prints what it should"
+  for source in "$HERE"/cpp-client/examples/*.out; do
+    example=$(basename "$source" .out)
+    # shellcheck disable=SC2016
+    if run_group beside_server "$example" timeout 60 bash -c 'psql -qc "CREATE EXTENSION gatepost" && "$1"' bash \
+      "$client/cpp-client/examples/example_$example" >"$WORK/example.log" 2>&1 &&
+      diff "$source" "$WORK/example.log" >"$WORK/example.diff"; then
+      ok "example $example prints what it should"
     else
-      sed 's/^/    /' "$WORK/example.diff" "$WORK/example.log"
-      not_ok "example $name prints what it should"
+      shown "$WORK/example.log"
+      not_ok "example $example prints what it should"
     fi
   done
 fi
 if wanted packages; then
   for way in find_package find_package_static pkg_config add_subdirectory; do
-    if "$HERE/cpp-client/test/packages/try.sh" "$way" "$BUILDS/client-debug" "$WORK/$way" >"$WORK/$way.log" 2>&1; then
-      ok "a project finds the library by $way"
+    if "$HERE/cpp-client/test/packages/try.sh" "$way" "$client" "$WORK/$way" >"$WORK/$way.log" 2>&1; then
+      ok "a project uses the library by $way"
     else
-      sed 's/^/    /' "$WORK/$way.log"
-      not_ok "a project finds the library by $way"
+      shown "$WORK/$way.log"
+      not_ok "a project uses the library by $way"
     fi
   done
 fi
-if wanted clang; then
-  if command -v clang++ >/dev/null; then
-    built clang -DCMAKE_CXX_COMPILER=clang++ -DGATEPOST_BUILD_EXAMPLES=OFF || true
+if wanted address || wanted pause; then
+  sanitized=$BUILDS/client-address
+  built address all -DGATEPOST_BUILD_TESTS=ON \
+    "-DCMAKE_CXX_FLAGS=-fsanitize=address,undefined -fno-sanitize-recover=undefined" || parts=("${parts[@]/address/}")
+fi
+# A sanitizer has a thread of its own, so the test without threads is not for it.
+! wanted address || suite address "$sanitized" "$filter-Lifetime.WithoutThreads*" 3
+if wanted pause; then
+  if run_group beside_server pause timeout 240 "$sanitized/cpp-client/test/gatepost_pause" "$pauses" >"$WORK/pause.log" 2>&1; then
+    ok "a guard never says held past the server's deadline: $(tail -n 1 "$WORK/pause.log")"
   else
-    say "# there is no clang++"
+    shown "$WORK/pause.log"
+    not_ok "a guard never says held past the server's deadline"
+  fi
+fi
+if wanted thread && built thread gatepost_tests -DGATEPOST_BUILD_TESTS=ON "-DCMAKE_CXX_FLAGS=-fsanitize=thread"; then
+  GATEPOST_ROUNDS=$((GATEPOST_ROUNDS / 4)) suite thread "$BUILDS/client-thread" \
+    'Threads.*:Lifetime.*Callback:Loss.IsToldInEachWay:Wait.InOrder*:Wait.StopsWhenAsked:Election.OneLeads:Singleton.*'
+fi
+if wanted clang; then
+  if ! command -v clang++ >/dev/null; then
+    say "# no clang++ here"
+  elif built clang gatepost -DCMAKE_CXX_COMPILER=clang++; then
+    ok "the library builds with clang"
   fi
 fi
 say "$passed passed, $failed failed"

@@ -98,9 +98,8 @@ private:
       lost_ = true;
       throw unavailable{error.what(), "08007"};
     } catch (const pqxx::sql_error &error) {
-      // A statement that was cut off has an error without a SQLSTATE.
-      const std::string sqlstate{error.sqlstate()};
-      lost_ = sqlstate.empty() || !connection_.is_open();
+      const std::string sqlstate = detail::sqlstate_of(error);
+      lost_ = !connection_.is_open();
       throw_for(lost_ && !sqlstate.starts_with("57P") ? "08006" : sqlstate, error.what());
 #if PQXX_VERSION_MAJOR < 7
     } catch (const pqxx::deadlock_detected &error) {
