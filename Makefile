@@ -1,5 +1,5 @@
 # Gatepost as a PGXS extension: make, make install, make installcheck, make clean, for the server that PG_CONFIG names.
-# The project's own commands are make demo, check, quick, bench, mutants and check-matrix.
+# The project's own commands are make demo, check, quick, bench, mutants, check-matrix and check-client.
 #
 #   BUILD=DIR             build in DIR instead of here; several builds can stand side by side
 #   GATEPOST_TEST=1       the test build: clock from files, calls that can be stopped at named points
@@ -10,7 +10,7 @@ GATEPOST_VERSION = 0.1
 SOURCE_DIR := $(patsubst %/,%,$(dir $(abspath $(firstword $(MAKEFILE_LIST)))))
 PG_CONFIG ?= pg_config
 
-OWN_COMMANDS = check quick demo bench mutants check-matrix
+OWN_COMMANDS = check quick demo bench mutants check-matrix check-client
 
 ifneq (,$(filter $(OWN_COMMANDS),$(MAKECMDGOALS)))
 
@@ -23,6 +23,8 @@ check quick demo:
 	@$(SOURCE_DIR)/scripts/$@.sh
 check-matrix:
 	@$(SOURCE_DIR)/scripts/check_matrix.sh
+check-client:
+	@$(SOURCE_DIR)/scripts/client_tests.sh
 bench mutants:
 	@$(SOURCE_DIR)/test/$@/run.sh
 $(filter-out $(OWN_COMMANDS),$(MAKECMDGOALS)):

@@ -8,7 +8,7 @@ namespace {
 
 // All of PGC_SUSET.
 constexpr const char *of_administrators[] = {"gatepost.max_ttl", "gatepost.durability_floor", "gatepost.log_refusals",
-                                             "gatepost.history_retention"};
+                                             "gatepost.history_retention", "gatepost.closed_after_lapse"};
 
 } // namespace
 

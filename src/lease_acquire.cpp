@@ -117,7 +117,7 @@ int64 wait_for_lease(const AcquireRequest &request, uint64 key, void (*before_lo
     AcquireRequest now = request;
     if (mutant("ttl_from_the_call"))
       now.ttl -= boottime_us() - began;
-    result = try_lease(now, key, &waiter);
+    result = forgetful([&] { return try_lease(now, key, &waiter); });
     after_look();
     if (result.token != 0 || patience.left() == 0)
       break;

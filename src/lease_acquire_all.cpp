@@ -181,7 +181,7 @@ Outcome wait_for_all(const All &all, int busy) {
   join_queue(all.wanted[busy].key, &waiter);
   for (;;) {
     clear_wake();
-    const Outcome outcome = try_all(all, &waiter);
+    const Outcome outcome = forgetful([&] { return try_all(all, &waiter); });
     if (outcome.busy < 0 || patience.left() == 0) {
       leave_queue(waiter, outcome.busy < 0);
       return outcome;

@@ -30,7 +30,10 @@ void tell(HeldLease *lease, Told told, const char *detail) {
 // What is to be told where nothing was changed. Whoever may not know the lease is told what an absent one would tell.
 void tell_why(const Slots &slots, HeldLease *lease, const Look &found, const Moment &moment) {
   const HeapTuple newest = found.row != nullptr ? found.row : found.flight;
-  if (newest == nullptr ? !found.permits : !is_own(newest))
+  const bool stranger = newest != nullptr ? !is_own(newest)
+                                          : !found.permits || (latest_permit(slots, lease->name, true) == 0 &&
+                                                               !mutant("strangers_told_of_permits"));
+  if (stranger)
     return tell(lease, Told::lost, "unknown");
   const char *status = status_of(slots, lease->name, found, lease->token, moment);
   if (strcmp(status, "in_flight") == 0) {

@@ -34,6 +34,8 @@ struct Search {
   bool held_back = false;  // something free is the first waiter's for a moment
   bool yields_known = false;
   bool yields = false;
+  bool uses_known = false;
+  bool uses = false;
   int64 highest = 0; // token seen
   // Whether the slots keep the count by themselves: only light permits up to the limit are live or asked for.
   bool slots_suffice = false;
@@ -66,9 +68,23 @@ struct Search {
     slot = 0;
   }
 
+  // Whether another transaction uses any token of the name.
+  bool any_used() {
+    if (!uses_known) {
+      uses = !holder_take(key, HolderMode::shared, false);
+      if (!uses)
+        holder_drop(key, HolderMode::shared);
+      uses_known = true;
+    }
+    return uses;
+  }
+
   // A permit that has ended counts until the last transaction that uses it has ended too.
-  bool is_used(const SlotVersions &found) const {
-    if (!found.has_row || found.slot == slot || mutant("used_permits_uncounted"))
+  bool is_used(const SlotVersions &found) {
+    if (!found.has_row || found.slot == slot || !any_used() || mutant("used_permits_uncounted"))
+      return false;
+    // The rest cannot change the answer, and there may be ten thousand.
+    if (slots_suffice && slot != 0)
       return false;
     if (found.row.weight == 1 && mutant("used_light_permits_uncounted"))
       return false;
@@ -203,6 +219,11 @@ struct PermitTry {
 
 PermitTry again(const SemaphoreRequest &request, const Slots &slots, int32 slot, bool *written) {
   const Look found = look(slots, request.grant.name, slot);
+  const int32 weight = slot_data(found.row)->weight;
+  if (weight != request.weight && !mutant("weights_uncompared"))
+    ereport(ERROR,
+            (errcode(permits_mismatch), errmsg("the permit of this request_id of semaphore \"%s\" weighs %d, not %d",
+                                               printable(request.grant.name), weight, request.weight)));
   // Written once more, since only the commit of a write waits for a standby.
   if (standby_asked())
     *written = update_slot(slots, found.row, *slot_data(found.row));
@@ -227,14 +248,14 @@ PermitTry grant(const Slots &slots, Relation history, Oid sequence, const Semaph
     return again(request, slots, search.same, written);
   }
   if (search.slot == 0)
-    return {0, search.held_back || !search.full() ? 0 : search.remaining_us, 0};
+    return {0, search.held_back ? 0 : search.remaining_us, 0};
   at(Point::acquire_mutexed);
   // Before the row is written, so that no error comes in between. Who is refused wakes nobody.
   note_touched(key);
   // A name's tag held elsewhere is a rung.
   if (!holder_take(key, HolderMode::use, false)) {
     search.drop_slot();
-    return {0, 0, 0};
+    return {0, mutant("rungs_polled") ? 0 : -1, 0};
   }
   if (!search.supersede_lapsed()) {
     holder_drop(key, HolderMode::use);
@@ -287,7 +308,7 @@ int64 wait_for_permit(const SemaphoreRequest &request, uint64 key) {
   PermitTry result;
   for (;;) {
     clear_wake();
-    result = try_permit(request, key, &waiter);
+    result = forgetful([&] { return try_permit(request, key, &waiter); });
     if (result.token != 0 || patience.left() == 0)
       break;
     sleep_for_wake(waiter, result.remaining_us == 0 ? moment_us : result.remaining_us, patience);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "arguments.hpp"
+#include "mutant.hpp"
 #include "pg.hpp"
 #include "waiters.hpp"
 
@@ -37,5 +38,19 @@ void sleep_for_wake(const Waiter &waiter, int64 remaining_us, const Patience &pa
 
 // A short sleep where nobody wakes: a row lock, whose owner is not known.
 void doze(int64 microseconds, const Patience &patience);
+
+// Runs one try of a wait, which may be one of many thousands: keeps nothing of what it allocates. Result: try_once's,
+// which holds no pointer into it.
+template <class Try> auto forgetful(Try try_once) {
+  if (mutant("looks_remembered"))
+    return try_once();
+  const MemoryContext outer = CurrentMemoryContext;
+  MemoryContext context = AllocSetContextCreate(outer, "gatepost try", ALLOCSET_DEFAULT_SIZES);
+  MemoryContextSwitchTo(context);
+  const auto result = try_once();
+  MemoryContextSwitchTo(outer);
+  MemoryContextDelete(context);
+  return result;
+}
 
 } // namespace gatepost

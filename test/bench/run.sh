@@ -20,6 +20,7 @@ measurements=(
   idle_release
   beside_leases
   renew_many
+  permits
   told
   climb
 )

@@ -42,6 +42,8 @@ SELECT gatepost.lease_acquire('sec/held', '1 h') AS token \gset
 SELECT gatepost.lease_acquire('sec/released', '1 h') AS released \gset
 SELECT gatepost.lease_release('sec/released', :released);
 SELECT gatepost.lease_acquire('shut/held', '1 h') AS shut \gset
+SELECT gatepost.semaphore_acquire('sec/pool', 2, '1 h') AS permit \gset
+SELECT gatepost.semaphore_acquire('shut/pool', 2, '1 h') > 0 AS granted;
 DO $$ BEGIN PERFORM gatepost.fence_use('shut/absent', 1); EXCEPTION WHEN OTHERS THEN END $$;
 DO $$ BEGIN INSERT INTO sec.guarded VALUES (1, 1); EXCEPTION WHEN OTHERS THEN END $$;
 SELECT gatepost.fence_claim('sec/marked', 'key', :token);
@@ -49,7 +51,7 @@ RESET ROLE;
 SET ROLE stranger;
 SELECT gatepost.lease_acquire('sec/strange', '1 h') AS strange \gset
 RESET ROLE;
-CREATE TABLE sec.tokens AS SELECT * FROM (VALUES ('TOKEN', :token), ('STALE', :stale), ('RELEASED', :released), ('SHUT', :shut), ('STRANGE', :strange), ('WILD', 9007199254740991)) AS v(word, token);
+CREATE TABLE sec.tokens AS SELECT * FROM (VALUES ('TOKEN', :token), ('STALE', :stale), ('PERMIT', :permit), ('RELEASED', :released), ('SHUT', :shut), ('STRANGE', :strange), ('WILD', 9007199254740991)) AS v(word, token);
 
 -- The answer of a statement: the one value of a SELECT, done, or the SQLSTATE. What it has done is undone.
 CREATE FUNCTION sec.answer(statement text) RETURNS text LANGUAGE plpgsql AS $$

@@ -213,8 +213,8 @@ $node->append_conf('postgresql.conf', "gatepost.durability_floor = 'standby'\n")
 query($node, 'SELECT pg_reload_conf()');
 $node->poll_query_until('postgres', q(SELECT current_setting('gatepost.durability_floor', true) = 'standby'));
 my $shown = q(SELECT gatepost.library_version() <> ''; SELECT current_setting('NAME'));
-my %set = ('gatepost.durability_floor' => 'local', 'gatepost.max_ttl' => '1000d', 'gatepost.log_refusals' => 'off', 'gatepost.history_retention' => '1d');
-my %kept = ('gatepost.durability_floor' => 'standby', 'gatepost.max_ttl' => '1d', 'gatepost.log_refusals' => 'on', 'gatepost.history_retention' => '0');
+my %set = ('gatepost.durability_floor' => 'local', 'gatepost.max_ttl' => '1000d', 'gatepost.log_refusals' => 'off', 'gatepost.history_retention' => '1d', 'gatepost.closed_after_lapse' => '1h');
+my %kept = ('gatepost.durability_floor' => 'standby', 'gatepost.max_ttl' => '1d', 'gatepost.log_refusals' => 'on', 'gatepost.history_retention' => '0', 'gatepost.closed_after_lapse' => '0');
 for my $name (sort keys %set)
 {
 	my $sql = $shown =~ s/NAME/$name/r;

@@ -73,6 +73,18 @@ SELECT gatepost.lease_acquire('closed/r', '10 s') AS busy;
 SELECT pg_temp.at(35) \g /dev/null
 SELECT gatepost.lease_acquire('closed/r', '10 s') > :r AS granted;
 
+-- a permit stays closed with its weight, and the others are free
+SELECT gatepost.semaphore_acquire('closed/s', 3, '10 s', weight => 2) AS s \gset
+SELECT pg_temp.at(45) \g /dev/null
+SELECT gatepost.lease_status('closed/s', :s), gatepost.semaphore_acquire('closed/s', 3, '10 s', weight => 2) AS busy,
+  gatepost.try_advisory_xact_lock('closed/s') AS locked, gatepost.lease_purge('0', 'closed/s') AS purged;
+SELECT gatepost.semaphore_acquire('closed/s', 3, '1 h') > :s AS other, gatepost.semaphore_acquire('closed/s', 3, '10 s') AS busy;
+SELECT live, free FROM gatepost.semaphores WHERE name = 'closed/s';
+SELECT pg_temp.at(49.999999) \g /dev/null
+SELECT gatepost.semaphore_acquire('closed/s', 3, '10 s') AS busy;
+SELECT pg_temp.at(50) \g /dev/null
+SELECT gatepost.semaphore_acquire('closed/s', 3, '10 s', weight => 2) > :s AS granted;
+
 -- who may set it
 CREATE ROLE closed_user;
 SET ROLE closed_user;

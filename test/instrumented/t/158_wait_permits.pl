@@ -63,6 +63,22 @@ my (undef, $sqlstate) = sent_result($waiter->{session});
 is($sqlstate, 'LG009', 'who learns that the number he names is no longer right');
 $_->{session}->quit for @queue, $waiter;
 
+# The first is called though he needs several, and those behind him sleep on.
+session_query($holder, q(SELECT gatepost.lease_break('pool'), gatepost.semaphore_resize('pool', 4)));
+my @held = map { session_query($holder, $try) } 1 .. 4;
+start_trace($node);
+my $heavy = permit_waiter(weight => 3);
+my $light = permit_waiter();
+session_query($holder, "SELECT gatepost.lease_release('pool', $held[0])");
+wait_traced($node, $heavy->{pid}, 'sleeps', 2);
+is(scalar(grep { $_->[1] eq 'leaves' } traced($node)), 0, 'one permit is too little for the first, and nobody else is called');
+session_query($holder, "SELECT gatepost.lease_release('pool', $held[$_])") for 1, 2;
+isnt(scalar(sent_result($heavy->{session})), '', 'three are enough');
+session_query($holder, "SELECT gatepost.lease_release('pool', $held[3])");
+isnt(scalar(sent_result($light->{session})), '', 'and the next is the next one\'s');
+is(timers(), 0, 'without a timer');
+$_->{session}->quit for $heavy, $light;
+
 $holder->quit;
 $node->stop;
 done_testing();
