@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The tests of the C++ client, beside throwaway servers with the release build; closes with "N passed, N failed":
 #   client_tests.sh [PART]...     without a name all of them:
-#       examples   each prints what it should          packages   other projects find and use the library, each way
+#       examples   each prints what it should, and what README.md and docs/cpp-client.md show compiles
+#       packages   other projects find and use the library, each way
 #       address    the suite, with the address and undefined sanitizers
 #       pause      random pauses and cuts              thread     what is concurrent, with the thread sanitizer
 #       clang      the library builds with clang
@@ -85,6 +86,14 @@ if wanted examples; then
       not_ok "example $example prints what it should"
     fi
   done
+fi
+if wanted examples; then
+  if "$HERE/cpp-client/test/documents.sh" "$client" "$WORK/documents" >"$WORK/documents.log" 2>&1; then
+    ok "what the documents show compiles"
+  else
+    shown "$WORK/documents.log"
+    not_ok "what the documents show compiles"
+  fi
 fi
 if wanted packages; then
   for way in find_package find_package_static pkg_config add_subdirectory; do

@@ -2,8 +2,8 @@
 # make bench: every measurement beside one throwaway cluster. A missed aim is reported and fails nothing.
 #   ROUNDS=5          alternating rounds a measurement
 #   SECONDS_EACH=3    length of one round of one contender
-#   ONLY="NAME.."     only these measurements, folders beside this file, and climb: whether eight sessions that climb and
-#                     descend between the rungs for 60 s ever hold a name together
+#   ONLY="NAME.."     only these measurements: folders beside this file; client, the C++ library; and climb, whether eight
+#                     sessions that climb and descend between the rungs for 60 s ever hold a name together
 . "$(dirname "$0")/../../scripts/lib.sh"
 measurements=(
   refused
@@ -22,13 +22,15 @@ measurements=(
   renew_many
   permits
   told
+  client
   climb
 )
 export ROUNDS=${ROUNDS:-5} SECONDS_EACH=${SECONDS_EACH:-3} ONLY=${ONLY:-${measurements[*]}}
 for number in "$ROUNDS" "$SECONDS_EACH"; do
   [[ $number =~ ^[1-9][0-9]*$ ]] || die "ROUNDS and SECONDS_EACH are whole numbers from 1"
 done
-for measurement in ${ONLY/climb/}; do
+for measurement in $ONLY; do
+  [[ " client climb " != *" $measurement "* ]] || continue
   [ -e "$HERE/test/bench/$measurement/plan.sh" ] || die "no such measurement: $measurement"
 done
 server_paths
@@ -50,6 +52,15 @@ start_group as_server "$tree/scripts/cluster.sh" "$WORK/root" "$WORK/cluster" -c
   -c max_connections=250 -c checkpoint_timeout=1d -c max_wal_size=16GB -- "$tree/test/bench/measure.sh"
 status=0
 wait "$GROUP" || status=$?
+if [[ " $ONLY " == *" client "* ]]; then
+  client=$("$HERE/scripts/build.sh" client)
+  cmake -S "$HERE" -B "$client" -DGATEPOST_BUILD_TESTS=ON >/dev/null && cmake --build "$client" -j 2 --target gatepost_bench >/dev/null
+  for what in "pair $ROUNDS $SECONDS_EACH" "guards 10000 60"; do
+    # shellcheck disable=SC2086
+    run_group as_server "$tree/scripts/cluster.sh" "$WORK/root" "$WORK/client.${what%% *}" -c checkpoint_timeout=1d -- \
+      "$client/cpp-client/test/gatepost_bench" $what || status=1
+  done
+fi
 if [[ " $ONLY " == *" climb "* ]]; then
   say "Climbing and descending for 60 s, 8 clients"
   GATEPOST_STRESS_SECONDS=60 "$HERE/scripts/one.sh" release test/t/110_rung_stress.pl || status=1
