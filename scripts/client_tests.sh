@@ -12,6 +12,7 @@
 . "$(dirname "$0")/lib.sh"
 parts=("$@")
 [ ${#parts[@]} -gt 0 ] || parts=(examples packages address pause thread clang)
+"$HERE/scripts/setup.sh" packages.client
 server_paths
 passed=0 failed=0
 ok() { passed=$((passed + 1)) && say "ok - $*"; }

@@ -86,7 +86,8 @@ sub broken_links
 	for my $file (@documents)
 	{
 		my ($folder) = $file =~ m{^(.*/)?};
-		while ($text{$file} =~ /\]\(([^)#]*)(?:#([^)]*))?\)/g)
+		my $prose = $text{$file} =~ s/^```.*?^```$//gmsr;
+		while ($prose =~ /\]\(([^)#]*)(?:#([^)]*))?\)/g)
 		{
 			my ($path, $anchor) = ($1, $2);
 			my $target = $path eq '' ? $file : ($folder // '') . $path;
