@@ -86,7 +86,9 @@ sub broken_links
 	for my $file (@documents)
 	{
 		my ($folder) = $file =~ m{^(.*/)?};
-		while ($text{$file} =~ /\]\(([^)#]*)(?:#([^)]*))?\)/g)
+		# A lambda of C++ looks like a link.
+		my $prose = $text{$file} =~ s/^```.*?^```$//gmsr;
+		while ($prose =~ /\]\(([^)#]*)(?:#([^)]*))?\)/g)
 		{
 			my ($path, $anchor) = ($1, $2);
 			my $target = $path eq '' ? $file : ($folder // '') . $path;
