@@ -21,7 +21,7 @@ pkg_config)
   c++ -std=c++20 "$here/main.cpp" "${flags[@]}" -o "$dir/stranger"
   LD_LIBRARY_PATH=${lib%/pkgconfig} "$dir/stranger"
   # What is not public is not to be seen.
-  ! nm -DC --defined-only "${lib%/pkgconfig}/libgatepost.so" | grep -E ' [TW] .*(gatepost::v0::detail|pqxx)::'
+  ! nm -DC --defined-only "${lib%/pkgconfig}/libgatepost.so" | grep -E ' [TW] (gatepost::v0::detail|pqxx)::'
   ;;
 add_subdirectory)
   cmake -S "$here/subdirectory" -B "$dir/build" -DGATEPOST_SOURCE="$here/../.."

@@ -86,6 +86,7 @@ sub broken_links
 	for my $file (@documents)
 	{
 		my ($folder) = $file =~ m{^(.*/)?};
+		# A lambda of C++ looks like a link.
 		my $prose = $text{$file} =~ s/^```.*?^```$//gmsr;
 		while ($prose =~ /\]\(([^)#]*)(?:#([^)]*))?\)/g)
 		{
