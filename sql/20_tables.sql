@@ -27,7 +27,7 @@ CREATE TABLE gatepost.lease_slots (
 -- A renewal moves these columns nowhere; names up to 1,024 bytes stay in the row.
 ALTER TABLE gatepost.lease_slots ALTER COLUMN name SET STORAGE PLAIN;
 
-COMMENT ON TABLE gatepost.lease_slots IS 'One row a lease (slot 0) or permit; read and written by the functions of gatepost only. See the view leases.';
+COMMENT ON TABLE gatepost.lease_slots IS 'Internal: one row a lease (slot 0) or permit; read and written by the functions of gatepost only. See the view leases.';
 COMMENT ON COLUMN gatepost.lease_slots.token IS 'The highest token ever granted for this name and slot';
 COMMENT ON COLUMN gatepost.lease_slots.prior IS 'The token that lease_break took away, 0 otherwise';
 COMMENT ON COLUMN gatepost.lease_slots.deadline IS 'When the lease lapses: CLOCK_BOOTTIME of the boot in column boot, microseconds';
@@ -42,7 +42,7 @@ COMMENT ON COLUMN gatepost.lease_slots.weight IS 'Permits held; 1 for a lease';
 COMMENT ON COLUMN gatepost.lease_slots.request_id IS 'The request_id of the acquire, all zero for none';
 COMMENT ON COLUMN gatepost.lease_slots.kind IS 'l lease, s limit of a semaphore, p permit';
 COMMENT ON COLUMN gatepost.lease_slots.state IS 'h held (until the deadline), r released, b broken';
-COMMENT ON COLUMN gatepost.lease_slots.superseded IS 'An advisory rung has taken the name since the lease lapsed; set in place';
+COMMENT ON COLUMN gatepost.lease_slots.superseded IS 'An advisory lock has taken the name since the lease or permit lapsed, or other permits have taken its weight; set in place';
 COMMENT ON COLUMN gatepost.lease_slots.yield_asked IS 'Somebody asks the holder to give the lease up; set in place';
 COMMENT ON COLUMN gatepost.lease_slots.yield_reason IS 'Why, empty for no reason given; set in place';
 COMMENT ON COLUMN gatepost.lease_slots.name IS 'The name, compared by bytes';
@@ -60,7 +60,7 @@ CREATE TABLE gatepost.identity (
     first    pg_catalog.int8 NOT NULL
 );
 INSERT INTO gatepost.identity VALUES (0, 0, 0, 0, 0, 0);
-COMMENT ON TABLE gatepost.identity IS 'Which history the current generation of tokens belongs to; one row, overwritten in place';
+COMMENT ON TABLE gatepost.identity IS 'Internal: which history the current generation of tokens belongs to; one row, overwritten in place';
 COMMENT ON COLUMN gatepost.identity.system IS 'System identifier of the cluster';
 COMMENT ON COLUMN gatepost.identity.timeline IS 'Timeline of the write-ahead log';
 COMMENT ON COLUMN gatepost.identity.database IS 'Oid of the database';
@@ -70,13 +70,13 @@ COMMENT ON COLUMN gatepost.identity.first IS 'The token from which the generatio
 
 CREATE SEQUENCE gatepost.token_sequence AS pg_catalog.int8
     INCREMENT BY 32 MINVALUE 1 MAXVALUE 9007199254740991 START WITH 1 CACHE 1 NO CYCLE;
-COMMENT ON SEQUENCE gatepost.token_sequence IS 'The last token drawn: generation 19 bits, counter 29 bits, nonce 5 bits';
+COMMENT ON SEQUENCE gatepost.token_sequence IS 'Internal: the last token drawn: generation 19 bits, counter 29 bits, nonce 5 bits';
 
 -- Always empty. Its one row in a dump is the last token drawn; loading that row raises the generation above it.
 CREATE TABLE gatepost.floor (
     token pg_catalog.int8 NOT NULL
 );
-COMMENT ON TABLE gatepost.floor IS 'Always empty: carries the last token through pg_dump, so that tokens go on rising after a restore';
+COMMENT ON TABLE gatepost.floor IS 'Internal: always empty: carries the last token through pg_dump, so that tokens go on rising after a restore';
 COMMENT ON COLUMN gatepost.floor.token IS 'The last token drawn where the dump was made';
 SELECT pg_catalog.pg_extension_config_dump('gatepost.floor',
     'WHERE false UNION ALL SELECT last_value FROM gatepost.token_sequence');

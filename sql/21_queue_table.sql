@@ -22,7 +22,7 @@ CREATE TABLE gatepost.queue (
 ALTER TABLE gatepost.queue ALTER COLUMN name SET STORAGE PLAIN;
 ALTER TABLE gatepost.queue ALTER COLUMN before SET STORAGE PLAIN;
 
-COMMENT ON TABLE gatepost.queue IS 'Who waits for a lease outside the server, and who is told when one becomes free; read and written by the functions of gatepost only. See the view waiters.';
+COMMENT ON TABLE gatepost.queue IS 'Internal: who waits for a lease outside the server, and who is told when one becomes free; read and written by the functions of gatepost only. See the view waiters.';
 COMMENT ON COLUMN gatepost.queue.key IS 'advisory_key of the name';
 COMMENT ON COLUMN gatepost.queue.arrival IS 'Order of arrival within the name; negative for a watcher';
 COMMENT ON COLUMN gatepost.queue.deadline IS 'Until when the row counts: CLOCK_BOOTTIME of the boot in column boot, microseconds';

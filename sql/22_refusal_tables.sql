@@ -12,7 +12,7 @@ CREATE TABLE gatepost.refusal_counters (
 INSERT INTO gatepost.refusal_counters
     SELECT 0, 0, '-infinity', 0, CASE n WHEN 0 THEN '*' ELSE '-' END, ''
     FROM pg_catalog.generate_series(0, 1024) AS n;
-COMMENT ON TABLE gatepost.refusal_counters IS 'Refused writes, one row a relation, name and reason; a fixed number of rows, overwritten in place. See the view refusals.';
+COMMENT ON TABLE gatepost.refusal_counters IS 'Internal: refused writes, one row a relation, name and reason; a fixed number of rows, overwritten in place. See the view refusals.';
 COMMENT ON COLUMN gatepost.refusal_counters.count IS 'How often it was refused';
 COMMENT ON COLUMN gatepost.refusal_counters.key IS 'advisory_key of the name, 0 for none';
 COMMENT ON COLUMN gatepost.refusal_counters.last_at IS 'When it was last refused';
@@ -37,7 +37,7 @@ CREATE TABLE gatepost.refusal_history (
 INSERT INTO gatepost.refusal_history
     SELECT 0, '-infinity', 0, 0, '00000000-0000-0000-0000-000000000000', 0, 0, 0, '-', '-', '', ''
     FROM pg_catalog.generate_series(1, 1024);
-COMMENT ON TABLE gatepost.refusal_history IS 'The last refused writes, a ring of rows overwritten in place. See the view history.';
+COMMENT ON TABLE gatepost.refusal_history IS 'Internal: the last refused writes, a ring of rows overwritten in place. See the view history.';
 COMMENT ON COLUMN gatepost.refusal_history.number IS 'Rises with each refusal; 0 for a free row';
 COMMENT ON COLUMN gatepost.refusal_history.at IS 'When it was refused';
 COMMENT ON COLUMN gatepost.refusal_history.token IS 'The token that was refused, 0 for none';
@@ -67,7 +67,7 @@ CREATE TABLE gatepost.lease_history (
 ALTER TABLE gatepost.lease_history
     ALTER COLUMN name SET STORAGE PLAIN, ALTER COLUMN owner SET STORAGE PLAIN,
     ALTER COLUMN client_addr SET STORAGE PLAIN, ALTER COLUMN detail SET STORAGE PLAIN;
-COMMENT ON TABLE gatepost.lease_history IS 'Grants, takeovers and breaks while gatepost.history_retention is not 0. See the view history.';
+COMMENT ON TABLE gatepost.lease_history IS 'Internal: grants, takeovers and breaks while gatepost.history_retention is not 0. See the view history.';
 COMMENT ON COLUMN gatepost.lease_history.at IS 'When it happened';
 COMMENT ON COLUMN gatepost.lease_history.token IS 'The token that was granted, or that the break returned';
 COMMENT ON COLUMN gatepost.lease_history.prior IS 'The token of the name before, 0 for none';

@@ -9,7 +9,7 @@ CREATE TABLE gatepost.name_rules (
         CHECK (action OPERATOR(pg_catalog.=) ANY ('{hold,see,break}')),
     PRIMARY KEY (prefix, member, action)
 );
-COMMENT ON TABLE gatepost.name_rules IS 'Which roles may do what with names of a prefix; changed by rule_add and rule_drop. See the view rules.';
+COMMENT ON TABLE gatepost.name_rules IS 'Internal: which roles may do what with names of a prefix; changed by rule_add and rule_drop. See the view rules.';
 COMMENT ON COLUMN gatepost.name_rules.prefix IS 'Bytes that a name begins with';
 COMMENT ON COLUMN gatepost.name_rules.member IS 'Name of a role, whether or not it exists';
 COMMENT ON COLUMN gatepost.name_rules.action IS 'hold, see or break';

@@ -11,7 +11,7 @@ CREATE TABLE gatepost.marks (
 -- A raise moves these columns nowhere; names up to 1,024 bytes stay in the row.
 ALTER TABLE gatepost.marks ALTER COLUMN resource SET STORAGE PLAIN;
 
-COMMENT ON TABLE gatepost.marks IS 'The mark of each resource outside the database; raised by fence_advance and fence_claim, never lowered';
+COMMENT ON TABLE gatepost.marks IS 'Internal: the mark of each resource outside the database; raised by fence_advance and fence_claim, never lowered';
 COMMENT ON COLUMN gatepost.marks.token IS 'The highest token seen';
 COMMENT ON COLUMN gatepost.marks.changed_at IS 'Wall clock of the last raise, for people';
 COMMENT ON COLUMN gatepost.marks.issuer IS 'gatepost: tokens of this database; any: of another lease system, compared by order only';
@@ -32,7 +32,7 @@ CREATE TABLE gatepost.claims (
 ALTER TABLE gatepost.claims ALTER COLUMN resource SET STORAGE PLAIN;
 ALTER TABLE gatepost.claims ALTER COLUMN key SET STORAGE PLAIN;
 
-COMMENT ON TABLE gatepost.claims IS 'What has been claimed, each once; written by fence_claim, deleted by fence_purge';
+COMMENT ON TABLE gatepost.claims IS 'Internal: what has been claimed, each once; written by fence_claim, deleted by fence_purge';
 COMMENT ON COLUMN gatepost.claims.token IS 'The token that claimed';
 COMMENT ON COLUMN gatepost.claims.claimed_at IS 'Wall clock of the claim; fence_purge goes by it';
 COMMENT ON COLUMN gatepost.claims.resource IS 'The resource';

@@ -1,17 +1,17 @@
 CREATE FUNCTION gatepost.fence_by_lease() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'gatepost_fence_by_lease';
 COMMENT ON FUNCTION gatepost.fence_by_lease() IS
-    'Trigger, made by fence_protect: the transaction must use the token of the lease';
+    'Internal: trigger, made by fence_protect: the transaction must use the token of the lease';
 
 CREATE FUNCTION gatepost.fence_by_template() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'gatepost_fence_by_template';
 COMMENT ON FUNCTION gatepost.fence_by_template() IS
-    'Trigger, made by fence_protect: the transaction must use the token of the lease that the row''s columns name';
+    'Internal: trigger, made by fence_protect: the transaction must use the token of the lease that the row''s columns name';
 
 CREATE FUNCTION gatepost.fence_by_column() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'gatepost_fence_by_column';
 COMMENT ON FUNCTION gatepost.fence_by_column() IS
-    'Trigger, made by fence_protect: stamps rows with the token in use, and refuses one older than the row''s';
+    'Internal: trigger, made by fence_protect: stamps rows with the token in use, and refuses one older than the row''s';
 
 CREATE FUNCTION gatepost.fence_protect(
     target pg_catalog.regclass,
@@ -34,7 +34,7 @@ COMMENT ON FUNCTION gatepost.fence_unprotect(pg_catalog.regclass) IS
 CREATE FUNCTION gatepost.fences_follow_ddl() RETURNS event_trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'gatepost_fences_follow_ddl';
 COMMENT ON FUNCTION gatepost.fences_follow_ddl() IS
-    'Event trigger: protects partitions and children that come to a protected table';
+    'Internal: event trigger: protects partitions and children that come to a protected table';
 
 CREATE EVENT TRIGGER gatepost_fences_follow_ddl ON ddl_command_end
     WHEN TAG IN ('CREATE TABLE', 'ALTER TABLE', 'CREATE FOREIGN TABLE', 'ALTER FOREIGN TABLE', 'CREATE SCHEMA',

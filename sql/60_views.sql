@@ -2,6 +2,7 @@ CREATE FUNCTION gatepost.lease_rows(
     OUT name pg_catalog.text,
     OUT slot pg_catalog.int4,
     OUT kind pg_catalog.text,
+    OUT weight pg_catalog.int4,
     OUT state pg_catalog.text,
     OUT token pg_catalog.int8,
     OUT generation pg_catalog.int4,
@@ -21,16 +22,17 @@ CREATE FUNCTION gatepost.lease_rows(
 ) RETURNS SETOF pg_catalog.record
     LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 100 AS 'MODULE_PATHNAME', 'gatepost_lease_rows';
 COMMENT ON FUNCTION gatepost.lease_rows() IS
-    'What the view leases shows: the newest state, whatever the snapshot of the caller';
+    'Internal: what the view leases shows: the newest state, whatever the snapshot of the caller';
 
 CREATE VIEW gatepost.leases AS
-    SELECT name, slot, kind, state, token, generation, owner, role, client_addr, pid, acquired_at, renewed_at,
+    SELECT name, slot, kind, weight, state, token, generation, owner, role, client_addr, pid, acquired_at, renewed_at,
            expires_at, remaining, ttl, metadata, yield_requested, yield_reason, authoritative
     FROM gatepost.lease_rows();
 COMMENT ON VIEW gatepost.leases IS 'Every lease that has been granted and not purged, newest state';
 COMMENT ON COLUMN gatepost.leases.name IS 'Name of the lease';
 COMMENT ON COLUMN gatepost.leases.slot IS '0 for a lease, the number of the permit for a semaphore';
 COMMENT ON COLUMN gatepost.leases.kind IS 'lease or permit';
+COMMENT ON COLUMN gatepost.leases.weight IS 'How many permits it takes of a semaphore; 1 for a lease';
 COMMENT ON COLUMN gatepost.leases.state IS 'held, in_flight, recovering, lapsed, released, broken or superseded';
 COMMENT ON COLUMN gatepost.leases.token IS 'Fencing token: the highest ever granted for the name';
 COMMENT ON COLUMN gatepost.leases.generation IS 'Generation of the token';

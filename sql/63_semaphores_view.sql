@@ -7,7 +7,7 @@ CREATE FUNCTION gatepost.semaphore_rows(
 ) RETURNS SETOF pg_catalog.record
     LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 10 AS 'MODULE_PATHNAME', 'gatepost_semaphore_rows';
 COMMENT ON FUNCTION gatepost.semaphore_rows() IS
-    'What the view semaphores shows: the newest state, whatever the snapshot of the caller';
+    'Internal: what the view semaphores shows: the newest state, whatever the snapshot of the caller';
 
 CREATE VIEW gatepost.semaphores AS
     SELECT name, permits, live, free, waiting FROM gatepost.semaphore_rows();

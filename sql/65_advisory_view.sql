@@ -6,7 +6,7 @@ CREATE FUNCTION gatepost.advisory_known(
 ) RETURNS SETOF pg_catalog.record
     LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1000 AS 'MODULE_PATHNAME', 'gatepost_advisory_known';
 COMMENT ON FUNCTION gatepost.advisory_known() IS
-    'Names and scopes of the advisory locks that this session holds';
+    'Internal: names and scopes of the advisory locks that this session holds';
 
 -- 18257 is the class of the holder tag, src/locks.hpp. Uses take it in another mode.
 CREATE VIEW gatepost.advisory_locks AS

@@ -9,7 +9,7 @@ CREATE FUNCTION gatepost.fence_rows(
     OUT gaps pg_catalog.text[]
 ) RETURNS SETOF pg_catalog.record
     LANGUAGE c VOLATILE PARALLEL RESTRICTED ROWS 100 AS 'MODULE_PATHNAME', 'gatepost_fence_rows';
-COMMENT ON FUNCTION gatepost.fence_rows() IS 'What the view fenced_tables shows';
+COMMENT ON FUNCTION gatepost.fence_rows() IS 'Internal: what the view fenced_tables shows';
 
 CREATE VIEW gatepost.fenced_tables AS
     SELECT relation, mode, lease, fence_column, issuer, exempt, guarded, gaps

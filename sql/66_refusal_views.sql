@@ -7,7 +7,7 @@ CREATE FUNCTION gatepost.refusal_rows(
 ) RETURNS SETOF pg_catalog.record
     LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 100 AS 'MODULE_PATHNAME', 'gatepost_refusal_rows';
 COMMENT ON FUNCTION gatepost.refusal_rows() IS
-    'What the view refusals shows: the newest state, whatever the snapshot of the caller';
+    'Internal: what the view refusals shows: the newest state, whatever the snapshot of the caller';
 
 CREATE VIEW gatepost.refusals AS
     SELECT relation, name, reason, count, last_at FROM gatepost.refusal_rows();
@@ -38,7 +38,7 @@ CREATE FUNCTION gatepost.history_rows(
 ) RETURNS SETOF pg_catalog.record
     LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1000 AS 'MODULE_PATHNAME', 'gatepost_history_rows';
 COMMENT ON FUNCTION gatepost.history_rows() IS
-    'What the view history shows: the newest state, whatever the snapshot of the caller';
+    'Internal: what the view history shows: the newest state, whatever the snapshot of the caller';
 
 CREATE VIEW gatepost.history AS
     SELECT at, event, name, token, prior_token, role, owner, client_addr, pid, relation, detail

@@ -7,7 +7,7 @@ CREATE FUNCTION gatepost.rule_rows(
 ) RETURNS SETOF pg_catalog.record
     LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 10 AS 'MODULE_PATHNAME', 'gatepost_rule_rows';
 COMMENT ON FUNCTION gatepost.rule_rows() IS
-    'Administrators: what the view rules shows: the newest state, whatever the snapshot of the caller';
+    'Internal: what the view rules shows: the newest state, whatever the snapshot of the caller';
 
 CREATE VIEW gatepost.rules AS
     SELECT prefix, member, action, member_exists, in_flight FROM gatepost.rule_rows();

@@ -8,7 +8,7 @@ CREATE FUNCTION gatepost.doctor_facts(
 ) RETURNS SETOF pg_catalog.record
     LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'gatepost_doctor_facts';
 COMMENT ON FUNCTION gatepost.doctor_facts() IS
-    'For doctor: timeline (NULL on a standby) and boot as identity would have them now, and the server version that the library was built for';
+    'Internal: for doctor: timeline (NULL on a standby) and boot as identity would have them now, and the server version that the library was built for';
 
 CREATE FUNCTION gatepost.doctor_durability()
     RETURNS TABLE (severity pg_catalog.text, subject pg_catalog.text, detail pg_catalog.text, fix pg_catalog.text)
@@ -87,7 +87,7 @@ SELECT 'notice', 'durability',
        'Set synchronous_commit to on where that matters.'
 FROM state WHERE asking IS NOT NULL AND needed > 0 AND current_setting('synchronous_commit') IN ('local', 'remote_write')
 $function$;
-COMMENT ON FUNCTION gatepost.doctor_durability() IS 'For doctor: whether grants are where they are asked to be';
+COMMENT ON FUNCTION gatepost.doctor_durability() IS 'Internal: for doctor: whether grants are where they are asked to be';
 
 CREATE FUNCTION gatepost.doctor_clock(clocksource pg_catalog.text, offsets pg_catalog.text)
     RETURNS TABLE (severity pg_catalog.text, subject pg_catalog.text, detail pg_catalog.text, fix pg_catalog.text)
@@ -108,7 +108,7 @@ SELECT 'warning', 'clock', 'the wall clock is before 2026: a new generation coun
 WHERE clock_timestamp() < '2026-01-01 00:00+00'
 $function$;
 COMMENT ON FUNCTION gatepost.doctor_clock(pg_catalog.text, pg_catalog.text) IS
-    'For doctor: the clock source of the machine, and what /proc/self/timens_offsets says';
+    'Internal: for doctor: the clock source of the machine, and what /proc/self/timens_offsets says';
 
 CREATE FUNCTION gatepost.doctor_lock_table()
     RETURNS TABLE (severity pg_catalog.text, subject pg_catalog.text, detail pg_catalog.text, fix pg_catalog.text)
@@ -128,7 +128,7 @@ SELECT CASE WHEN taken.entries >= 0.9 * room.entries THEN 'error' ELSE 'warning'
        'Raise max_locks_per_transaction, and lock fewer names in one transaction, or take leases.'
 FROM taken, room WHERE taken.entries >= 0.7 * room.entries
 $function$;
-COMMENT ON FUNCTION gatepost.doctor_lock_table() IS 'For doctor: how full the shared lock table is';
+COMMENT ON FUNCTION gatepost.doctor_lock_table() IS 'Internal: for doctor: how full the shared lock table is';
 
 CREATE FUNCTION gatepost.doctor_versions(built_for pg_catalog.int4)
     RETURNS TABLE (severity pg_catalog.text, subject pg_catalog.text, detail pg_catalog.text, fix pg_catalog.text)
@@ -150,4 +150,4 @@ SELECT 'notice', 'versions',
 WHERE current_setting('server_version_num')::int4 < doctor_versions.built_for
 $function$;
 COMMENT ON FUNCTION gatepost.doctor_versions(pg_catalog.int4) IS
-    'For doctor: versions of library, extension and server; the argument is the server version that the library was built for';
+    'Internal: for doctor: versions of library, extension and server; the argument is the server version that the library was built for';

@@ -20,7 +20,7 @@ WHERE granted AND database = (SELECT oid FROM pg_database WHERE datname = curren
 GROUP BY pid
 $function$;
 COMMENT ON FUNCTION gatepost.doctor_keepers() IS
-    'For doctor and stats: sessions that keep names by tokens in use, advisory locks, marks, or leases that they are changing';
+    'Internal: for doctor and stats: sessions that keep names by tokens in use, advisory locks, marks, or leases that they are changing';
 
 CREATE FUNCTION gatepost.doctor_transactions(patience pg_catalog.interval)
     RETURNS TABLE (severity pg_catalog.text, subject pg_catalog.text, detail pg_catalog.text, fix pg_catalog.text)
@@ -43,7 +43,7 @@ SELECT 'notice', 'transactions', 'track_activities is off: idle transactions tha
 WHERE current_setting('track_activities') = 'off'
 $function$;
 COMMENT ON FUNCTION gatepost.doctor_transactions(pg_catalog.interval) IS
-    'For doctor: transactions that have been idle for so long and keep names';
+    'Internal: for doctor: transactions that have been idle for so long and keep names';
 
 CREATE FUNCTION gatepost.doctor_snapshots()
     RETURNS TABLE (severity pg_catalog.text, subject pg_catalog.text, detail pg_catalog.text, fix pg_catalog.text)
@@ -68,4 +68,4 @@ SELECT 'warning', 'snapshots',
 FROM versions, (SELECT * FROM holder ORDER BY age(xmin) DESC LIMIT 1) AS oldest
 WHERE dead > 1000 + 10 * live AND age(xmin) > 1000
 $function$;
-COMMENT ON FUNCTION gatepost.doctor_snapshots() IS 'For doctor: the oldest snapshot, when it holds back the cleanup of lease_slots';
+COMMENT ON FUNCTION gatepost.doctor_snapshots() IS 'Internal: for doctor: the oldest snapshot, when it holds back the cleanup of lease_slots';

@@ -26,12 +26,12 @@ UNION ALL
 SELECT 'warning', 'protection', 'gatepost.floor has rows: a dump was loaded with triggers disabled', 'Let a call change a lease, which raises the generation above them, then TRUNCATE gatepost.floor;'
 WHERE EXISTS (SELECT FROM gatepost.floor)
 $function$;
-COMMENT ON FUNCTION gatepost.doctor_protection() IS 'For doctor: tables whose protection has gaps, and triggers of the extension that do not fire';
+COMMENT ON FUNCTION gatepost.doctor_protection() IS 'Internal: for doctor: tables whose protection has gaps, and triggers of the extension that do not fire';
 
 CREATE FUNCTION gatepost.doctor_mark_above(target pg_catalog.regclass) RETURNS pg_catalog.int8
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'gatepost_doctor_mark_above';
 COMMENT ON FUNCTION gatepost.doctor_mark_above(pg_catalog.regclass) IS
-    'For doctor: the highest mark of a table protected by column that is above the last token, 0 for none; NULL when no index tells';
+    'Internal: for doctor: the highest mark of a table protected by column that is above the last token, 0 for none; NULL when no index tells';
 
 CREATE FUNCTION gatepost.doctor_marks()
     RETURNS TABLE (severity pg_catalog.text, subject pg_catalog.text, detail pg_catalog.text, fix pg_catalog.text)
@@ -44,7 +44,7 @@ SELECT CASE WHEN mark IS NULL THEN 'notice' ELSE 'error' END, 'marks',
 FROM gatepost.fence_rows(), LATERAL (SELECT gatepost.doctor_mark_above(relation) AS mark OFFSET 0) AS above
 WHERE mode = 'column' AND issuer = 'gatepost' AND mark IS DISTINCT FROM 0
 $function$;
-COMMENT ON FUNCTION gatepost.doctor_marks() IS 'For doctor: marks in tables protected by column that are above every token drawn here';
+COMMENT ON FUNCTION gatepost.doctor_marks() IS 'Internal: for doctor: marks in tables protected by column that are above every token drawn here';
 
 CREATE FUNCTION gatepost.doctor_rights()
     RETURNS TABLE (severity pg_catalog.text, subject pg_catalog.text, detail pg_catalog.text, fix pg_catalog.text)
@@ -81,4 +81,4 @@ FROM gatepost.lease_rows() AS l
 WHERE state IN ('held', 'recovering') AND NOT EXISTS (SELECT FROM pg_roles WHERE oid = l.role)
 HAVING count(*) > 0
 $function$;
-COMMENT ON FUNCTION gatepost.doctor_rights() IS 'For doctor: rights of PUBLIC, and rules, exemptions and leases of roles that do not exist';
+COMMENT ON FUNCTION gatepost.doctor_rights() IS 'Internal: for doctor: rights of PUBLIC, and rules, exemptions and leases of roles that do not exist';

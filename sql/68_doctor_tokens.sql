@@ -24,7 +24,7 @@ SELECT 'notice', 'tokens',
        'Their holders renew them; whose holders are gone lapse, or are broken with gatepost.lease_break().'
 FROM recovering WHERE leases > 0 AND NOT EXISTS (SELECT FROM change WHERE what <> '')
 $function$;
-COMMENT ON FUNCTION gatepost.doctor_history() IS 'For doctor: a change of history that no call has noticed yet, and leases that are recovering';
+COMMENT ON FUNCTION gatepost.doctor_history() IS 'Internal: for doctor: a change of history that no call has noticed yet, and leases that are recovering';
 
 CREATE FUNCTION gatepost.doctor_tokens()
     RETURNS TABLE (severity pg_catalog.text, subject pg_catalog.text, detail pg_catalog.text, fix pg_catalog.text)
@@ -57,4 +57,4 @@ SELECT CASE WHEN generation >= 524287 THEN 'error' ELSE 'warning' END, 'tokens',
        'Find out what raised it so far; leases and protected tables need a new database before the last token.'
 FROM state WHERE generation > 524287 - 10000
 $function$;
-COMMENT ON FUNCTION gatepost.doctor_tokens() IS 'For doctor: tokens that are ahead of the hours, and counters that fill up';
+COMMENT ON FUNCTION gatepost.doctor_tokens() IS 'Internal: for doctor: tokens that are ahead of the hours, and counters that fill up';

@@ -1,10 +1,10 @@
 CREATE FUNCTION gatepost.guard_marks() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'gatepost_guard_marks';
-COMMENT ON FUNCTION gatepost.guard_marks() IS 'Trigger: takes in the marks that a dump carries unless they are lower, and refuses all other statements';
+COMMENT ON FUNCTION gatepost.guard_marks() IS 'Internal: trigger: takes in the marks that a dump carries unless they are lower, and refuses all other statements';
 
 CREATE FUNCTION gatepost.guard_claims() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'gatepost_guard_claims';
-COMMENT ON FUNCTION gatepost.guard_claims() IS 'Trigger: takes in the claims that a dump carries, and refuses all other statements';
+COMMENT ON FUNCTION gatepost.guard_claims() IS 'Internal: trigger: takes in the claims that a dump carries, and refuses all other statements';
 
 CREATE TRIGGER guard_rows BEFORE INSERT OR UPDATE OR DELETE ON gatepost.marks
     FOR EACH ROW EXECUTE FUNCTION gatepost.guard_marks();

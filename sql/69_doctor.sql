@@ -39,7 +39,7 @@ BEGIN
     END LOOP;
 END
 $function$;
-COMMENT ON FUNCTION gatepost.doctor_findings() IS 'For doctor: what all looks found, with the rights of the caller';
+COMMENT ON FUNCTION gatepost.doctor_findings() IS 'Internal: for doctor: what all looks found, with the rights of the caller';
 
 CREATE FUNCTION gatepost.doctor()
     RETURNS TABLE (severity pg_catalog.text, subject pg_catalog.text, detail pg_catalog.text, fix pg_catalog.text)

@@ -5,6 +5,7 @@ CREATE TYPE gatepost.stats_type AS (
     leases_recovering pg_catalog.int8,
     leases_lapsed pg_catalog.int8,
     waiters pg_catalog.int8,
+    waiters_outside pg_catalog.int8,
     keepers pg_catalog.int8,
     oldest_keeper_seconds pg_catalog.float8,
     next_expiry_seconds pg_catalog.float8,
@@ -27,7 +28,7 @@ CREATE FUNCTION gatepost.doctor_stats() RETURNS SETOF gatepost.stats_type
     LANGUAGE sql VOLATILE PARALLEL UNSAFE ROWS 1 SET search_path = pg_catalog, pg_temp AS $function$
 WITH lease AS (
     SELECT count(*) FILTER (WHERE state = 'held' AND kind = 'lease') AS held,
-           count(*) FILTER (WHERE state = 'held' AND kind = 'permit') AS permits,
+           coalesce(sum(weight) FILTER (WHERE state = 'held' AND kind = 'permit'), 0)::int8 AS permits,
            count(*) FILTER (WHERE state = 'in_flight') AS in_flight,
            count(*) FILTER (WHERE state = 'recovering') AS recovering,
            count(*) FILTER (WHERE state = 'lapsed') AS lapsed,
@@ -38,6 +39,8 @@ WITH lease AS (
     SELECT count(*) AS waiters FROM pg_locks
     WHERE locktype = 'advisory' AND objsubid = 18259 AND granted
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+), outside AS (
+    SELECT count(*) AS waiters FROM gatepost.queued_keys()
 ), keeper AS (
     SELECT count(*) AS keepers, extract(epoch FROM max(clock_timestamp() - a.xact_start))::float8 AS oldest
     FROM gatepost.doctor_keepers() LEFT JOIN pg_stat_activity AS a USING (pid)
@@ -60,33 +63,34 @@ WITH lease AS (
     SELECT nullif(current_setting('gatepost.history_retention'), '0') IS NOT NULL AS history
 )
 SELECT lease.held, lease.permits, lease.in_flight, lease.recovering, lease.lapsed,
-       waiter.waiters, keeper.keepers, keeper.oldest, lease.next_expiry,
+       waiter.waiters, outside.waiters, keeper.keepers, keeper.oldest, lease.next_expiry,
        token.drawn, CASE WHEN kept.history THEN history.takeovers END, CASE WHEN kept.history THEN history.breaks END,
        refusal.stale_token, refusal.lease_not_held, refusal.token_required, refusal.unknown_token,
        refusal.token_of_other_lease, refusal.others,
        token.generation, token.counter_left
-FROM lease, waiter, keeper, token, history, refusal, kept
+FROM lease, waiter, outside, keeper, token, history, refusal, kept
 $function$;
-COMMENT ON FUNCTION gatepost.doctor_stats() IS 'For stats: its row, with the rights of the caller';
+COMMENT ON FUNCTION gatepost.doctor_stats() IS 'Internal: for stats: its row, with the rights of the caller';
 
 CREATE FUNCTION gatepost.stats_row() RETURNS SETOF gatepost.stats_type
     LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'gatepost_stats_row';
-COMMENT ON FUNCTION gatepost.stats_row() IS 'Members of pg_monitor and administrators: what the view stats shows';
+COMMENT ON FUNCTION gatepost.stats_row() IS 'Internal: what the view stats shows';
 
 CREATE VIEW gatepost.stats AS
-    SELECT leases_held, permits_held, leases_in_flight, leases_recovering, leases_lapsed, waiters, keepers,
-           oldest_keeper_seconds, next_expiry_seconds, tokens_drawn_total, takeovers, breaks,
+    SELECT leases_held, permits_held, leases_in_flight, leases_recovering, leases_lapsed, waiters, waiters_outside,
+           keepers, oldest_keeper_seconds, next_expiry_seconds, tokens_drawn_total, takeovers, breaks,
            refused_stale_token_total, refused_lease_not_held_total, refused_token_required_total,
            refused_unknown_token_total, refused_token_of_other_lease_total, refused_others_total, generation,
            counter_left
     FROM gatepost.stats_row();
 COMMENT ON VIEW gatepost.stats IS 'One row of figures for monitoring, newest state';
 COMMENT ON COLUMN gatepost.stats.leases_held IS 'Leases that are live';
-COMMENT ON COLUMN gatepost.stats.permits_held IS 'Permits of semaphores that are live';
+COMMENT ON COLUMN gatepost.stats.permits_held IS 'Permits of semaphores that are live, each grant by its weight';
 COMMENT ON COLUMN gatepost.stats.leases_in_flight IS 'Leases and permits that an open transaction is changing';
 COMMENT ON COLUMN gatepost.stats.leases_recovering IS 'Leases and permits of another boot or server, which count as live';
 COMMENT ON COLUMN gatepost.stats.leases_lapsed IS 'Leases and permits that are past their deadline and not taken since';
-COMMENT ON COLUMN gatepost.stats.waiters IS 'Sessions that wait inside the server for a lease';
+COMMENT ON COLUMN gatepost.stats.waiters IS 'Sessions that wait inside the server for a lease or permits';
+COMMENT ON COLUMN gatepost.stats.waiters_outside IS 'Places of those who wait outside the server for a lease';
 COMMENT ON COLUMN gatepost.stats.keepers IS 'Sessions that keep names by an open transaction or an advisory lock';
 COMMENT ON COLUMN gatepost.stats.oldest_keeper_seconds IS 'How long the oldest transaction of those sessions has been open; NULL for none';
 COMMENT ON COLUMN gatepost.stats.next_expiry_seconds IS 'Until the next live lease lapses unless it is renewed; NULL for none';

@@ -8,12 +8,12 @@ CREATE FUNCTION gatepost.waiter_places(
 ) RETURNS SETOF pg_catalog.record
     LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 10 AS 'MODULE_PATHNAME', 'gatepost_waiter_places';
 COMMENT ON FUNCTION gatepost.waiter_places(pg_catalog.int8) IS
-    'Who waits for the lease with that advisory_key, in the order in which they are served';
+    'Internal: who waits for the lease with that advisory_key, in the order in which they are served';
 
 CREATE FUNCTION gatepost.queued_keys() RETURNS SETOF pg_catalog.int8
     LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 10 AS 'MODULE_PATHNAME', 'gatepost_queued_keys';
 COMMENT ON FUNCTION gatepost.queued_keys() IS
-    'advisory_key of each lease that somebody waits for outside the server, once for each who waits';
+    'Internal: advisory_key of each lease that somebody waits for outside the server, once for each who waits';
 
 -- 18259 is the class of the waiters tag, src/locks.hpp.
 CREATE VIEW gatepost.waiters AS

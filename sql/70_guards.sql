@@ -1,14 +1,14 @@
 CREATE FUNCTION gatepost.refuse_dml() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'gatepost_refuse_dml';
-COMMENT ON FUNCTION gatepost.refuse_dml() IS 'Trigger: refuses statements on tables that the library reads and writes directly';
+COMMENT ON FUNCTION gatepost.refuse_dml() IS 'Internal: trigger: refuses statements on tables that the library reads and writes directly';
 
 CREATE FUNCTION gatepost.floor_loaded() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'gatepost_floor_loaded';
-COMMENT ON FUNCTION gatepost.floor_loaded() IS 'Trigger: raises the generation above the token that a dump carries';
+COMMENT ON FUNCTION gatepost.floor_loaded() IS 'Internal: trigger: raises the generation above the token that a dump carries';
 
 CREATE FUNCTION gatepost.refuse_in_constraints() RETURNS event_trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'gatepost_refuse_in_constraints';
-COMMENT ON FUNCTION gatepost.refuse_in_constraints() IS 'Event trigger: refuses functions of gatepost in check constraints';
+COMMENT ON FUNCTION gatepost.refuse_in_constraints() IS 'Internal: event trigger: refuses functions of gatepost in check constraints';
 
 -- Row triggers too: logical workers fire no statement trigger. ALWAYS: session_replication_role does not lift them.
 CREATE TRIGGER refuse_rows BEFORE INSERT OR UPDATE OR DELETE ON gatepost.lease_slots
@@ -46,7 +46,7 @@ COMMENT ON TRIGGER floor_loaded ON gatepost.floor IS 'Raises the generation abov
 
 CREATE FUNCTION gatepost.rule_loaded() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'gatepost_rule_loaded';
-COMMENT ON FUNCTION gatepost.rule_loaded() IS 'Trigger: adds the rules that a dump carries';
+COMMENT ON FUNCTION gatepost.rule_loaded() IS 'Internal: trigger: adds the rules that a dump carries';
 CREATE TRIGGER rule_loaded BEFORE INSERT ON gatepost.name_rules
     FOR EACH ROW EXECUTE FUNCTION gatepost.rule_loaded();
 CREATE TRIGGER refuse_rows BEFORE UPDATE OR DELETE ON gatepost.name_rules

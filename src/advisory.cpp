@@ -43,7 +43,9 @@ void refuse_own_change(LeaseName name) {
            errhint("Take it in a transaction of its own, or take the transaction's lock.")));
 }
 
-// Under the mutex: looks, takes the tag unless it is had already, and marks the lapsed lease whose name is taken.
+// Under the mutex: looks, takes the tag unless it is had already, and marks the lapsed lease whose name is taken. A tag
+// that is had goes when the rung is not to be had, still under the mutex, so that nobody finds it in the way of a free
+// name.
 Attempt attempt(const RungRequest &request, uint64 key, bool has_tag) {
   Slots slots;
   open_slots(&slots, AccessShareLock, false, short_patience_us);
@@ -62,6 +64,8 @@ Attempt attempt(const RungRequest &request, uint64 key, bool has_tag) {
     result = {Obstacle::lease, InvalidTransactionId, found.remaining_us};
   else if (!has_tag && !holder_take(key, mode_of(request.shared), false))
     result.obstacle = Obstacle::tag;
+  if (has_tag && result.obstacle != Obstacle::none && !mutant("refused_rungs_linger"))
+    holder_drop(key, mode_of(request.shared));
   if (result.obstacle == Obstacle::none) {
     at(Point::rung_taken);
     if (found.lapsed && semaphore && !mutant("permits_unmarked"))
@@ -81,6 +85,9 @@ struct TagWait {
 
 void wait_for_tag(void *argument) {
   const auto *wait = static_cast<TagWait *>(argument);
+  // A waiter may find the tag taken between the end of this wait and an error.
+  if (!mutant("waited_tags_wake_nobody"))
+    note_touched(wait->key);
   holder_take(wait->key, wait->mode, true);
 }
 
@@ -149,7 +156,9 @@ bool take_rung(const RungRequest &request) {
     if (found.obstacle == Obstacle::none)
       break;
     if (has_tag) {
-      holder_drop(key, mode_of(request.shared));
+      at(Point::rung_refused);
+      if (mutant("refused_rungs_linger"))
+        holder_drop(key, mode_of(request.shared));
       wake_first(key);
     }
     has_tag = false;

@@ -11,10 +11,18 @@ int max_ttl_seconds = 86400;
 
 namespace {
 
-constexpr int max_name_bytes = 1024;
 constexpr int max_owner_bytes = 256;
 constexpr int max_reason_bytes = 1024;
 constexpr int max_metadata_bytes = 8192;
+
+// In the server's own style, whatever the caller's IntervalStyle is.
+const char *interval_text(Interval interval) {
+  pg_itm parts;
+  interval2itm(interval, &parts);
+  auto *text = static_cast<char *>(palloc(MAXDATELEN + 1));
+  EncodeInterval(&parts, INTSTYLE_POSTGRES, text);
+  return text;
+}
 
 // Days and times only, so that the length does not depend on a calendar.
 int64 interval_microseconds(const Interval *interval, const char *argument) {
@@ -147,8 +155,9 @@ int64 ttl_argument(FunctionCallInfo fcinfo, int index) {
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("ttl must be greater than zero")));
   if (ttl > max_ttl_seconds * USECS_PER_SEC)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("ttl is %.6f seconds long, gatepost.max_ttl allows %d",
-                           static_cast<double>(ttl) / USECS_PER_SEC, max_ttl_seconds)));
+                    errmsg("ttl is %s long, gatepost.max_ttl allows %s", interval_text(*interval),
+                           GetConfigOptionByName("gatepost.max_ttl", nullptr, false)),
+                    errhint("Renew a shorter lease, or let a superuser raise gatepost.max_ttl.")));
   return ttl;
 }
 

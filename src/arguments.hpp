@@ -7,6 +7,8 @@
 
 namespace gatepost {
 
+inline constexpr int max_name_bytes = 1024;
+
 // A name of a lease, a resource or a claim's key: 1 to 1,024 bytes, compared by bytes. Points into the call's memory.
 struct LeaseName {
   text *value;

@@ -33,10 +33,10 @@ OwnedStatement purge_statement{"claims",
 bool claim(LeaseName resource, LeaseName key, int64 token, Issuer issuer) {
   const Advance advance = advance_mark(resource, token, issuer);
   if (!advance.accepted)
-    ereport(ERROR,
-            (errcode(stale_token), errmsg("token %lld is stale", static_cast<long long>(token)),
-             errdetail("Token %lld is older than %lld, the mark of resource \"%s\".", static_cast<long long>(token),
-                       static_cast<long long>(advance.mark), printable(resource))));
+    ereport(ERROR, (errcode(stale_token), errmsg("token %lld is stale", static_cast<long long>(token)),
+                    errdetail("Token %lld is older than %lld, the mark of resource \"%s\".",
+                              static_cast<long long>(token), static_cast<long long>(advance.mark), printable(resource)),
+                    hint_superseded()));
   if (mutant("claims_repeated"))
     return true;
   // A repetition writes nothing, and is false under REPEATABLE READ too.

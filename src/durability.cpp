@@ -22,7 +22,7 @@ class Levels {
 public:
   void note() { bits |= bit(); }
   void commit_sub() {
-    if ((bits & bit()) != 0 && level() < deepest)
+    if ((bits & bit()) != 0 && level() < deepest && !mutant("kept_savepoints_forgotten"))
       bits = (bits & ~bit()) | bit() >> 1;
   }
   void abort_sub() {

@@ -16,4 +16,9 @@ inline constexpr int split_history = MAKE_SQLSTATE('L', 'G', '0', '0', '8');
 inline constexpr int permits_mismatch = MAKE_SQLSTATE('L', 'G', '0', '0', '9');
 inline constexpr int in_flight = MAKE_SQLSTATE('L', 'G', '0', '1', '0');
 
+// Beside stale_token.
+inline int hint_superseded() {
+  return errhint("The holder of this token has been superseded: stop, and acquire anew before going on.");
+}
+
 } // namespace gatepost

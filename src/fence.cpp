@@ -29,14 +29,14 @@ bool is_superseded(const Look &found, int64 token) {
   return found.row != nullptr && slot_data(found.row)->token > token;
 }
 
-// Whether somebody's open transaction decides: a grant, whatever becomes of it, and for a use that asks for a live
-// lease a renewal or release too.
+// Whether somebody's open transaction decides: a grant or purge, whatever becomes of it, and for a use that asks for a
+// live lease a renewal or release too.
 bool must_wait(const Look &found, const UseRequest &request) {
   if (!TransactionIdIsValid(found.writer) || mutant("use_flight_ignored"))
     return false;
-  if ((request.live && !mutant("live_flight_ignored")) || found.flight == nullptr || found.row == nullptr)
+  if ((request.live && !mutant("live_flight_ignored")) || found.going || found.row == nullptr)
     return true;
-  return slot_data(found.flight)->token != slot_data(found.row)->token;
+  return found.flight == nullptr || slot_data(found.flight)->token != slot_data(found.row)->token;
 }
 
 bool may_know(const SlotData &row) { return has_privs_of_role(GetUserId(), row.role) || mutant("strangers_use"); }
@@ -50,19 +50,24 @@ bool is_good(const Look &found, const UseRequest &request) {
   return is_live(state) || (state == State::lapsed && (!request.live || mutant("lapsed_called_live")));
 }
 
-[[noreturn]] void refuse_not_held(const UseRequest &request, const char *detail) {
+[[noreturn]] void refuse_not_held(const UseRequest &request, char kind, const char *detail) {
   count_refusal({InvalidOid, &request.name, request.token, 0, RefusalReason::lease_not_held});
   ereport(ERROR,
           (errcode(lease_not_held),
-           errmsg("lease \"%s\" is not held with token %lld", printable(request.name),
-                  static_cast<long long>(request.token)),
-           errdetail("%s", detail != nullptr ? detail : "It is not there, or of a role that you are no member of.")));
+           errmsg("%s \"%s\" is not held with token %lld", called(mutant("permits_called_leases") ? kind::lock : kind),
+                  printable(request.name), static_cast<long long>(request.token)),
+           errdetail("%s", detail)));
+}
+
+// The same whether or not the name is known, and of which kind it is.
+[[noreturn]] void refuse_unknown(const UseRequest &request) {
+  refuse_not_held(request, kind::lock, "It is not there, or of a role that you are no member of.");
 }
 
 [[noreturn]] void refuse_stale(const UseRequest &request, int64 current, const char *detail) {
   count_refusal({InvalidOid, &request.name, request.token, current, RefusalReason::stale_token});
   ereport(ERROR, (errcode(stale_token), errmsg("token %lld is stale", static_cast<long long>(request.token)),
-                  errdetail("%s", detail)));
+                  errdetail("%s", detail), hint_superseded()));
 }
 
 [[noreturn]] void refuse_other_lease(const UseRequest &request, const char *kind, int64 latest) {
@@ -76,7 +81,7 @@ bool is_good(const Look &found, const UseRequest &request) {
 // No permit of the semaphore has the token. latest: as far as the caller may know, 0 for none.
 [[noreturn]] void refuse_without_permit(const UseRequest &request, int64 latest) {
   if (latest == 0)
-    refuse_not_held(request, nullptr);
+    refuse_unknown(request);
   if (latest < request.token)
     refuse_other_lease(request, "semaphore", latest);
   refuse_stale(request, latest,
@@ -87,13 +92,14 @@ bool is_good(const Look &found, const UseRequest &request) {
 // Why the token is no good. Whoever may not know the lease is told what an absent one would tell.
 [[noreturn]] void refuse(const UseRequest &request, const Look &found) {
   if (found.row == nullptr)
-    refuse_not_held(request, nullptr);
+    refuse_unknown(request);
   const SlotData &data = *slot_data(found.row);
   if (!may_know(data))
-    refuse_not_held(request, nullptr);
+    refuse_unknown(request);
   if (data.token > request.token)
     refuse_stale(request, data.token,
-                 psprintf("Lease \"%s\" has been %s with token %lld since.", printable(request.name),
+                 psprintf("%s \"%s\" has been %s with token %lld since.",
+                          data.kind == kind::permit ? "The permit of" : "Lease", printable(request.name),
                           data.state == stored::broken && data.prior == request.token ? "broken" : "granted",
                           static_cast<long long>(data.token)));
   if (data.token < request.token)
@@ -108,11 +114,13 @@ bool is_good(const Look &found, const UseRequest &request) {
                  psprintf("Lease \"%s\" lapsed, and its name has been taken by an advisory lock since.",
                           printable(request.name)));
   case State::released:
-    refuse_not_held(request, "It has been released.");
+    refuse_not_held(request, data.kind, "It has been released.");
   case State::broken:
-    refuse_not_held(request, "It has been broken.");
+    refuse_not_held(request, data.kind, "It has been broken.");
   default:
-    refuse_not_held(request, "It has lapsed, and a live lease was asked for.");
+    refuse_not_held(request, data.kind,
+                    data.kind == kind::permit ? "It has lapsed, and a live permit was asked for."
+                                              : "It has lapsed, and a live lease was asked for.");
   }
 }
 
@@ -234,6 +242,9 @@ void use_lease(LeaseName name, int64 token, bool live) {
       // A lock on the name of a lapsed lease is waited for by another, or a transaction that is about to end has one on
       // what it has released.
       const Tags tags = tags_of(key, found);
+      // A waiter may find the tags taken between the end of this wait and an error.
+      if (!mutant("waited_tags_wake_nobody") && !mutant("dropped_tags_wake_nobody"))
+        note_touched(key);
       tags.take(true);
       at(Point::tag_waited);
       tags.drop();

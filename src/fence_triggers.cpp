@@ -96,6 +96,14 @@ void count(const TriggerData *call, std::string_view name, int64 token, int64 ma
   count_refusal({RelationGetRelid(call->tg_relation), name.empty() ? nullptr : &lease, token, mark, reason});
 }
 
+int hint_use(std::string_view name) {
+  if (ended_alone(name))
+    return errhint(
+        "The use of its token has ended with a transaction of its own. Begin one, call gatepost.fence_use(), "
+        "and write, before it commits.");
+  return errhint("Call gatepost.fence_use() in an earlier statement of the same transaction.");
+}
+
 [[noreturn]] void refuse_unused(const TriggerData *call, std::string_view name) {
   count(call, name, 0, 0, RefusalReason::token_required);
   constexpr int most = 128;
@@ -104,7 +112,7 @@ void count(const TriggerData *call, std::string_view name, int64 token, int64 ma
   ereport(ERROR, (errcode(token_required),
                   errmsg("no token of lease \"%.*s%s\" is in use", shown, name.data(), size > shown ? "..." : ""),
                   errdetail("Relation \"%s\" is protected by that lease.", RelationGetRelationName(call->tg_relation)),
-                  errhint("Call gatepost.fence_use() in an earlier statement of the same transaction.")));
+                  hint_use(name)));
 }
 
 [[noreturn]] void refuse_truncate(const TriggerData *call) {
@@ -154,7 +162,7 @@ int64 stamp(Fence *fence, const TriggerData *call) {
                     used == 0 ? errmsg("no token is in use") : errmsg("%d tokens are in use, one is needed", used),
                     errdetail("The rows of relation \"%s\" are protected by column \"%s\".",
                               RelationGetRelationName(call->tg_relation), fence->arguments.column),
-                    used == 0 ? errhint("Call gatepost.fence_use() in an earlier statement of the same transaction.")
+                    used == 0 ? hint_use({})
                               : errhint("Protect the table with a lease too, or use one token in a transaction.")));
   }
   fence->version = uses_version();
@@ -172,7 +180,8 @@ void require_not_stale(const Fence *fence, const TriggerData *call, int64 token)
     count(call, fence->arguments.lease, token, mark, RefusalReason::stale_token);
     ereport(ERROR, (errcode(stale_token), errmsg("token %lld is stale", static_cast<long long>(token)),
                     errdetail("Token %lld is older than %lld, with which the row of \"%s\" was written.",
-                              static_cast<long long>(token), static_cast<long long>(mark), relation)));
+                              static_cast<long long>(token), static_cast<long long>(mark), relation),
+                    hint_superseded()));
   }
   if (fence->arguments.issuer == Issuer::gatepost && split(mark, token))
     refuse_split(mark, token, "relation", relation);

@@ -17,10 +17,20 @@ bool has_request(const pg_uuid_t &id) {
   return memcmp(&id, &nil, sizeof id) != 0;
 }
 
-[[noreturn]] void refuse_in_flight(LeaseName name) {
-  ereport(ERROR, (errcode(in_flight),
-                  errmsg("lease \"%s\" is being changed by a transaction that is still open", printable(name)),
-                  errhint("The answer is not known yet; try again within the lease's time.")));
+[[noreturn]] void refuse_in_flight(LeaseName name, char kind) {
+  if (mutant("permits_called_leases"))
+    kind = kind::lock;
+  ereport(ERROR,
+          (errcode(in_flight),
+           errmsg("%s \"%s\" is being changed by a transaction that is still open", called(kind), printable(name)),
+           errhint("The answer is not known yet; try again%s.", kind == kind::lock     ? " within the lease's time"
+                                                                : kind == kind::permit ? " within the permit's time"
+                                                                                       : "")));
+}
+
+[[noreturn]] void refuse_in_flight(LeaseName name, const Look &found) {
+  const HeapTuple row = found.row != nullptr ? found.row : found.flight;
+  refuse_in_flight(name, row != nullptr ? slot_data(row)->kind : kind::lock);
 }
 
 void require_lock(LeaseName name, const Look &found) {
@@ -51,7 +61,10 @@ void refuse_own_session_rung(LeaseName name) {
 
 Verdict judge(const AcquireRequest &request, const Look &found, const Moment &moment) {
   if (found.in_flight && !mutant("flight_ignored")) {
-    if (same_request(request, found.flight))
+    // Granted, given back or handed on, it may be the request's when that transaction has ended.
+    const bool had = found.row != nullptr && same_request(request, found.row) && !mutant("own_returns_unseen") &&
+                     state_of(*slot_data(found.row), moment) == State::held;
+    if (had || any_flight(found, [&request](const SlotData &flight) { return same_request(request, flight); }))
       refuse_in_flight(request.name);
     return Verdict::busy;
   }

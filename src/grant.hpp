@@ -12,8 +12,9 @@ namespace gatepost {
 // The row of a lease is that of slot 0.
 inline constexpr int32 lock_slot = 0;
 
-// LG010.
-[[noreturn]] void refuse_in_flight(LeaseName name);
+// LG010, about a row of that kind, or the one that a look has found.
+[[noreturn]] void refuse_in_flight(LeaseName name, char kind = kind::lock);
+[[noreturn]] void refuse_in_flight(LeaseName name, const Look &found);
 
 // LG006 for the name of a semaphore.
 void require_lock(LeaseName name, const Look &found);

@@ -1,5 +1,7 @@
 #include "hash.hpp"
 
+#include "known_names.hpp"
+
 namespace gatepost {
 
 uint64 hash64(std::string_view bytes) {
@@ -46,25 +48,10 @@ std::string_view utf8_of(std::string_view bytes) {
 } // namespace
 
 uint64 key_of(LeaseName name) {
-  // Sessions come back to the names they know, and hashing costs as much as all the rest of taking a free lock.
-  struct Known {
-    uint64 key;
-    char name[55];
-    uint8 size; // 0: empty, since no name is
-  };
-  static Known known[2048];
-  const auto bytes = name.bytes();
-  if (bytes.size() > sizeof known[0].name)
-    return hash64(utf8_of(bytes));
-  const uint32 place =
-      hash_bytes(reinterpret_cast<const unsigned char *>(bytes.data()), static_cast<int>(bytes.size()));
-  Known &entry = known[place % lengthof(known)];
-  if (bytes == std::string_view(entry.name, entry.size))
-    return entry.key;
-  const uint64 key = hash64(utf8_of(bytes));
-  memcpy(entry.name, bytes.data(), bytes.size());
-  entry.size = static_cast<uint8>(bytes.size());
-  entry.key = key;
+  if (const KnownName *known = known_name(name))
+    return known->key;
+  const uint64 key = hash64(utf8_of(name.bytes()));
+  remember_name(name, key);
   return key;
 }
 

@@ -6,7 +6,11 @@
 namespace gatepost {
 namespace {
 
+#ifdef GATEPOST_TEST
+constexpr int64 holder_patience_us = 2 * USECS_PER_SEC;
+#else
 constexpr int64 holder_patience_us = 5 * USECS_PER_SEC;
+#endif
 
 // What the shortest of the leases has left; -1 when none is found.
 int64 least_left(const Slots &slots, const LeaseName *names, const int64 *tokens, int count) {
@@ -33,8 +37,9 @@ void open_slots_for_holders(Slots *slots, const LeaseName *names, const int64 *t
   if (!mutant("holders_impatient") && try_open_slots(&reading, AccessShareLock, false, short_patience_us)) {
     patience = Max(patience, least_left(reading, names, tokens, count) / 3);
     // The deadlock detector does not see this wait.
-    patience = Min(patience, holder_patience_us);
-    if (LockTimeout > 0)
+    if (!mutant("holders_wait_unbounded"))
+      patience = Min(patience, holder_patience_us);
+    if (LockTimeout > 0 && !mutant("holders_outwait_limit"))
       patience = Min(patience, LockTimeout * int64{1000});
     close_slots(&reading);
   }

@@ -32,16 +32,16 @@ bool same_history(const IdentityData &a, const IdentityData &b) {
 
 bool same_identity(const IdentityData &a, const IdentityData &b) { return same_history(a, b) && a.boot == b.boot; }
 
-// The last stored identity that was found current here. A backend lives through a promotion, so the timeline is
-// compared at every call; the rest cannot change under it.
+// When the stored identity was found current here. A backend's own cannot change after that: nothing is verified before
+// a promotion has ended, and the timeline stays from then on. Tests change the boot.
 struct Verified {
-  IdentityData identity;
+  int64 boot;
   uint64 epoch;
 } verified;
 
-bool verified_is_current() {
-  return verified.epoch == relations_epoch() && same_identity(verified.identity, current_identity());
-}
+bool verified_is_current() { return verified.epoch == relations_epoch() && verified.boot == boot_fingerprint(); }
+
+void note_verified() { verified = {boot_fingerprint(), relations_epoch()}; }
 
 // Reads the one row, newest state.
 IdentityData read_identity(Relation rel) {
@@ -117,8 +117,11 @@ int64 believed_wallclock(int64 stored_generation) {
 // The same for one server as long as it is up, so that DROP and CREATE EXTENSION within an hour look like no split of
 // its history; of two servers that were promoted apart it differs 31 times in 32.
 int64 nonce_of(const IdentityData &server) {
+  if (mutant("one_nonce_for_all"))
+    return 0;
   struct stat file {};
-  (void)stat("global/pg_control", &file);
+  if (!mutant("nonce_without_file"))
+    (void)stat("global/pg_control", &file);
   const int64 what[] = {server.system, server.database, server.boot, static_cast<int64>(file.st_dev),
                         static_cast<int64>(file.st_ino)};
   return hash64({reinterpret_cast<const char *>(what), sizeof what}) & (token_step - 1);
@@ -180,14 +183,12 @@ int64 raise(bool always, int64 above) {
 
     // Rows of other boots count their ttl from now: the data may have come to a machine that has been up for long. A
     // raise without a change of identity leaves the moment as it was.
-    current.since = same_identity(stored, current) ? stored.since : boottime_us();
+    current.since = same_identity(stored, current) && !mutant("raises_shut_names") ? stored.since : boottime_us();
     if (!mutant("identity_unwritten"))
       write_identity(rel, current);
     XLogFlush(XactLastRecEnd);
-  } else {
-    current.since = stored.since;
   }
-  verified = {current, relations_epoch()};
+  note_verified();
   const int64 generation = generation_of(last_token());
 
   mutex_unlock(LockClass::generation, 0);
@@ -208,7 +209,7 @@ void ensure_identity() {
   if (floor > last_token())
     raise(true, floor);
   else if (same_identity(stored, current_identity()))
-    verified = {stored, relations_epoch()};
+    note_verified();
   else
     raise(false, 0);
 }

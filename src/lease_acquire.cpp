@@ -62,7 +62,7 @@ Try busy(const Look &found) {
 Try try_lease(const AcquireRequest &request, uint64 key, const Waiter *waiter) {
   // Most who ask are refused: that look takes no lock that anyone waits for, and its "busy" is good without the mutex.
   Slots slots;
-  open_slots(&slots, AccessShareLock, false, short_patience_us);
+  open_slots_to_peek(&slots);
   const Look first = look(slots, request.name, lock_slot);
   const Verdict verdict = judge(request, first, this_moment());
   close_slots(&slots);

@@ -103,7 +103,8 @@ int take_each(const All &all, const Targets &targets, const Waiter *waiter) {
     if (!mutant("mutexes_kept"))
       mutex_unlock(LockClass::mutex, wanted.key);
     if (written) {
-      note_durable_change();
+      if (!mutant("all_unflushed"))
+        note_durable_change();
       if (token_in_use(wanted.name.bytes()) != wanted.token)
         end_use(wanted.name);
     }
@@ -146,7 +147,8 @@ int take_all_or_none(const All &all, const Targets &targets, const Waiter *waite
 
 Outcome try_all(const All &all, const Waiter *waiter) {
   Outcome outcome = look_at_all(all);
-  if ((outcome.busy >= 0 && !mutant("refused_tries_write")) || (outcome.same && !standby_asked()))
+  if ((outcome.busy >= 0 && !mutant("refused_tries_write")) ||
+      (outcome.same && (!standby_asked() || mutant("all_retries_unwritten"))))
     return outcome;
   at(Point::acquire_looked);
   Targets targets;
@@ -169,7 +171,8 @@ Outcome try_all(const All &all, const Waiter *waiter) {
   queue_mode == AccessShareLock ? close_queue(&targets.queue) : close_queue_written(&targets.queue);
   close_history_written(targets.history, last);
   close_slots_written(&targets.slots);
-  flush_tokens(targets.sequence, last);
+  if (!mutant("tokens_of_all_unflushed"))
+    flush_tokens(targets.sequence, last);
   unlock_sequence(targets.sequence);
   return outcome;
 }

@@ -67,7 +67,7 @@ struct Breaking {
   // Under the mutex. Result: zeros when the row is not live.
   Broken break_row(const Look &found, int64 token) const {
     if (found.in_flight)
-      refuse_in_flight(name);
+      refuse_in_flight(name, found);
     if (found.row == nullptr || (token != 0 && slot_data(found.row)->token != token) ||
         !is_live(state_of(*slot_data(found.row), this_moment())))
       return {0, 0};
@@ -81,7 +81,7 @@ struct Breaking {
     if (tagged || mutant("broken_beside_uses"))
       data.token = draw_above(sequence, found.row);
     if (!update_slot(slots, found.row, data))
-      refuse_in_flight(name);
+      refuse_in_flight(name, found);
     record_break(history, slots, found.row, data.token, reason);
     if (tagged)
       drop_tags(data.slot);
@@ -144,7 +144,8 @@ int64 break_lease(LeaseName name, int64 token, const char *reason) {
     result = Max(result, static_cast<Broken *>(lfirst(cell))->token);
   close_history_written(history, result);
   close_slots_written(&slots);
-  note_durable_change();
+  if (!mutant("breaks_unflushed"))
+    note_durable_change();
   foreach (cell, broken)
     end_use_of(name, static_cast<Broken *>(lfirst(cell))->before);
   flush_tokens(sequence, result);

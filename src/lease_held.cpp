@@ -20,10 +20,10 @@ namespace {
 // The row if the token is its current one; nullptr: false is the answer.
 HeapTuple own_row(LeaseName name, const Look &found, int64 token) {
   if (found.in_flight)
-    refuse_in_flight(name);
+    refuse_in_flight(name, found);
   if (found.row == nullptr || (slot_data(found.row)->token != token && !mutant("tokens_uncompared")))
     return nullptr;
-  require_member(slot_data(found.row)->role, name);
+  require_member(*slot_data(found.row), name);
   return found.row;
 }
 
@@ -47,7 +47,7 @@ template <class Change> bool change_held(LeaseName name, int64 token, Point poin
     SlotData data = copy_of(row);
     change(&data, moment);
     if (!update_slot(slots, row, data))
-      refuse_in_flight(name);
+      refuse_in_flight(name, data.kind);
     look_outside(&call);
   }
   mutex_unlock(LockClass::mutex, key);
@@ -63,7 +63,7 @@ bool renew_lease(LeaseName name, int64 token, int64 ttl) {
   require_known_token(token);
   const bool renewed = change_held(name, token, Point::renew_mutexed, false,
                                    [ttl](SlotData *data, const Moment &moment) { renew(data, ttl, moment); });
-  if (renewed)
+  if (renewed && !mutant("renewals_unflushed"))
     note_durable_change();
   return renewed;
 }

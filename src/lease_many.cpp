@@ -20,7 +20,7 @@ namespace {
 constexpr int64 mutex_patience_us = 200 * 1000;
 
 // Whether the caller is a member of the role that took the lease.
-bool is_own(HeapTuple row) { return has_privs_of_role(GetUserId(), slot_data(row)->role) || mutant("roles_unchecked"); }
+bool is_own(const SlotData &row) { return has_privs_of_role(GetUserId(), row.role) || mutant("roles_unchecked"); }
 
 void tell(HeldLease *lease, Told told, const char *detail) {
   lease->told = told;
@@ -29,11 +29,11 @@ void tell(HeldLease *lease, Told told, const char *detail) {
 
 // What is to be told where nothing was changed. Whoever may not know the lease is told what an absent one would tell.
 void tell_why(const Slots &slots, HeldLease *lease, const Look &found, const Moment &moment) {
-  const HeapTuple newest = found.row != nullptr ? found.row : found.flight;
-  const bool stranger = newest != nullptr ? !is_own(newest)
-                                          : !found.permits || (latest_permit(slots, lease->name, true) == 0 &&
-                                                               !mutant("strangers_told_of_permits"));
-  if (stranger)
+  const bool owns = (found.row != nullptr && is_own(*slot_data(found.row))) ||
+                    ((found.row == nullptr || !mutant("own_flights_unknown")) && any_flight(found, is_own));
+  const bool knows_permits = found.row == nullptr && found.flight == nullptr && found.permits &&
+                             (latest_permit(slots, lease->name, true) != 0 || mutant("strangers_told_of_permits"));
+  if (!owns && !knows_permits)
     return tell(lease, Told::lost, "unknown");
   const char *status = status_of(slots, lease->name, found, lease->token, moment);
   if (strcmp(status, "in_flight") == 0) {
@@ -68,8 +68,7 @@ template <class Change> bool change_row(Batch *batch, HeldLease *lease, Point po
   at(point);
   const Moment moment = this_moment();
   SlotData *row = found.row != nullptr ? slot_data(found.row) : nullptr;
-  if (row == nullptr || found.in_flight || row->token != lease->token || !is_own(found.row) ||
-      !may_change(*row, moment)) {
+  if (row == nullptr || found.in_flight || row->token != lease->token || !is_own(*row) || !may_change(*row, moment)) {
     tell_why(batch->slots, lease, found, moment);
     return false;
   }

@@ -10,6 +10,8 @@
 #include "permits.hpp"
 #include "queue_rows.hpp"
 #include "slots.hpp"
+#include "testpoint.hpp"
+#include "waiters.hpp"
 
 namespace gatepost {
 namespace {
@@ -73,33 +75,56 @@ int64 purge_permits(const Slots &slots, LeaseName name, uint64 key, int64 older_
     }
   end_walk(&walk);
   int64 purged = 0;
+  at(Point::purge_walked);
   ListCell *cell;
   foreach (cell, over) {
-    // A use may have begun without the mutex.
-    if (!slot_take(key, lfirst_int(cell), SlotMode::grant, false)) {
+    const int32 slot = lfirst_int(cell);
+    // A use may have begun without the mutex. From here to the end of the row none does.
+    const bool tagged = slot_take(key, slot, SlotMode::grant, false);
+    if (!tagged && !mutant("purge_asks_once")) {
       *left = true;
       continue;
     }
-    const Look found = look(slots, name, lfirst_int(cell));
+    if (tagged && mutant("purge_tag_probed"))
+      slot_drop(key, slot, SlotMode::grant);
+    at(Point::purge_tagged);
+    const Look found = look(slots, name, slot);
     if (delete_slot(slots, found.row))
       purged++;
     else
       *left = true;
-    slot_drop(key, lfirst_int(cell), SlotMode::grant);
+    if (tagged && !mutant("purge_tag_probed"))
+      slot_drop(key, slot, SlotMode::grant);
   }
+  return purged;
+}
+
+// The row of a lease, under the name's tag: while its token is in use it keeps the name a lease's, since permits go
+// beside the uses of a name.
+bool purge_lease(const Slots &slots, HeapTuple row, uint64 key) {
+  const bool tagged = holder_try(key);
+  if (!tagged && !mutant("used_leases_purged"))
+    return false;
+  const bool purged = delete_slot(slots, row);
+  if (tagged)
+    holder_release(key);
   return purged;
 }
 
 int64 purge(const Slots &slots, LeaseName name, int64 older_than) {
   const uint64 key = key_of(name);
+  // The name is busy until this transaction ends. Before a row is deleted, so that no error comes in between.
+  if (!mutant("purges_wake_nobody"))
+    note_touched(key);
   mutex_lock(LockClass::mutex, key);
   const Look found = look(slots, name, 0);
   bool left = false;
-  int64 purged = is_semaphore(found) ? purge_permits(slots, name, key, older_than, &left) : 0;
+  const bool semaphore = is_semaphore(found);
+  int64 purged = semaphore ? purge_permits(slots, name, key, older_than, &left) : 0;
   // The row that keeps a limit goes last.
   const bool over = found.row != nullptr && !found.in_flight && (!left || mutant("limits_purged")) &&
                     ended_for(*slot_data(found.row), this_moment()) >= older_than;
-  if (over && delete_slot(slots, found.row))
+  if (over && (semaphore ? delete_slot(slots, found.row) : purge_lease(slots, found.row, key)))
     purged++;
   mutex_unlock(LockClass::mutex, key);
   return purged;

@@ -26,6 +26,10 @@ int64 lapse_of(const SlotData &row, const Moment &moment) {
 
 } // namespace
 
+const char *called(char kind) {
+  return kind == kind::lock ? "lease" : kind == kind::permit ? "a permit of" : "semaphore";
+}
+
 const char *state_name(State state) {
   switch (state) {
   case State::held:

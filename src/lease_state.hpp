@@ -11,10 +11,13 @@ enum class State {
   lapsed,
   released,
   broken,
-  superseded, // lapsed, and a rung has taken the name since
+  superseded, // lapsed, and a rung has taken the name since, or permits its weight
 };
 
 const char *state_name(State state);
+
+// What a row of that kind is, in messages: before the name.
+const char *called(char kind);
 
 // The time at which rows are judged; read under the name's mutex where the answer counts.
 struct Moment {

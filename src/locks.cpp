@@ -51,7 +51,10 @@ void mutex_lock(LockClass lock_class, uint64 key) {
     LockAcquire(&tag, ExclusiveLock, false, false);
   }
   PG_FINALLY();
-  { LockTimeout = saved; }
+  {
+    if (!mutant("mutex_limit_stays"))
+      LockTimeout = saved;
+  }
   PG_END_TRY();
   error_context_stack = context.previous;
 }
@@ -171,7 +174,8 @@ bool wait_within(int64 limit_us, void (*wait)(void *), void *argument) {
       LockTimeout = static_cast<int>(limit_ms);
     wait(argument);
     at(Point::wait_ended);
-    LockTimeout = saved;
+    if (!mutant("wait_limit_stays"))
+      LockTimeout = saved;
     // The time can be over in the moment in which the lock is granted: then it is granted.
     if (get_timeout_indicator(LOCK_TIMEOUT, true) && !get_timeout_indicator(STATEMENT_TIMEOUT, false) &&
         !mutant("late_grants_refused"))
@@ -182,7 +186,8 @@ bool wait_within(int64 limit_us, void (*wait)(void *), void *argument) {
   }
   PG_CATCH();
   {
-    LockTimeout = saved;
+    if (!mutant("ended_wait_limit_stays"))
+      LockTimeout = saved;
     MemoryContextSwitchTo(context);
     ErrorData *report = CopyErrorData();
     FlushErrorState();

@@ -2,6 +2,7 @@
 #include "arguments.hpp"
 #include "client_settings.hpp"
 #include "durability.hpp"
+#include "fenced_shapes.hpp"
 #include "history.hpp"
 #include "lease_state.hpp"
 #include "pg.hpp"
@@ -26,6 +27,7 @@ void _PG_init(void) {
                           "For receivers that cannot check tokens. At most gatepost.max_ttl counts.",
                           &closed_after_lapse_ms, 0, 0, INT_MAX, PGC_SUSET, GUC_UNIT_MS, nullptr, nullptr, nullptr);
   register_durability();
+  register_fenced_shapes();
   register_history();
   register_refusals();
   define_test_settings();

@@ -25,10 +25,11 @@ bool has_token(HeapTuple row, int64 token) { return row != nullptr && has_token(
 // The slot of the permit with that token, 0 when there is none.
 int32 slot_with(const Slots &slots, LeaseName name, int64 token) {
   int32 slot = 0;
+  const auto is_sought = [token](const SlotData &flight) { return has_token(flight, token); };
   SlotWalk walk;
   begin_walk(&walk, slots, name, 1, last_slot);
   while (const SlotVersions *found = next_slot(&walk))
-    if ((found->has_row && has_token(found->row, token)) || (found->has_flight && has_token(found->flight, token))) {
+    if ((found->has_row && has_token(found->row, token)) || found->any_flight(is_sought)) {
       slot = found->slot;
       break;
     }
@@ -38,7 +39,14 @@ int32 slot_with(const Slots &slots, LeaseName name, int64 token) {
 
 } // namespace
 
+bool becomes_lease(const Look &found) {
+  return found.row != nullptr && found.flight != nullptr && slot_data(found.row)->kind != kind::lock &&
+         slot_data(found.flight)->kind == kind::lock && !mutant("new_kind_unseen");
+}
+
 bool is_semaphore(const Look &found) {
+  if (becomes_lease(found))
+    return false;
   const HeapTuple row = found.row != nullptr ? found.row : found.flight;
   return row != nullptr ? slot_data(row)->kind != kind::lock : found.permits && !mutant("limit_in_flight_unseen");
 }
@@ -55,7 +63,7 @@ Look look_for(SlotReader *reader, const Slots &slots, LeaseName name, int64 toke
   const Hint hint = *hint_of(token);
   if (hint.token == token) {
     const Look found = look(reader, name, hint.slot);
-    if (has_token(found.row, token))
+    if (has_token(found.row, token) || mutant("tokens_uncompared"))
       return found;
   }
   const Look first = look(reader, name, 0);
@@ -68,7 +76,8 @@ Look look_for(SlotReader *reader, const Slots &slots, LeaseName name, int64 toke
     return none;
   const Look found = look(reader, name, slot);
   // Without the mutex it may have moved on meanwhile.
-  if (!has_token(found.row, token) && !has_token(found.flight, token))
+  if (!has_token(found.row, token) &&
+      !any_flight(found, [token](const SlotData &flight) { return has_token(flight, token); }))
     return none;
   remember_permit(token, slot);
   return found;

@@ -16,6 +16,9 @@ inline constexpr int32 last_slot = PG_INT32_MAX;
 // What a look at slot 0 says about the name.
 bool is_semaphore(const Look &found);
 
+// Whether a transaction that is still open has purged the semaphore and granted its name as a lease.
+bool becomes_lease(const Look &found);
+
 // The row that the token belongs to: slot 0 of a lease, whatever its token is; the slot of the permit that has the token
 // or had it before it was broken. A semaphore without such a permit: no row, and permits set.
 Look look_for(const Slots &slots, LeaseName name, int64 token);

@@ -20,6 +20,7 @@ extern "C" {
 #include "access/heapam.h"
 #include "access/htup_details.h"
 #include "access/multixact.h"
+#include "access/nbtree.h"
 #include "access/relscan.h"
 #include "access/stratnum.h"
 #include "access/table.h"
@@ -81,6 +82,7 @@ extern "C" {
 #include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/datetime.h"
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
 #include "utils/guc_tables.h"
@@ -136,6 +138,48 @@ inline IndexScanDesc index_beginscan(Relation heap, Relation index, Snapshot sna
 #else
   return ::index_beginscan(heap, index, snapshot, keys, 0);
 #endif
+}
+
+// Whether the relation has the block. Its size is asked for where it is not known since the last news of a truncation:
+// it only grows otherwise.
+inline bool has_block(Relation rel, BlockNumber block) {
+  const BlockNumber known = RelationGetSmgr(rel)->smgr_cached_nblocks[MAIN_FORKNUM];
+  return (known != InvalidBlockNumber && block < known) || block < RelationGetNumberOfBlocks(rel);
+}
+
+// The file that holds a relation now.
+inline Oid file_of(Relation rel) {
+#if PG_VERSION_NUM >= 160000
+  return rel->rd_locator.relNumber;
+#else
+  return rel->rd_node.relNode;
+#endif
+}
+
+// A search key of a btree for all entries whose first column is the value.
+inline BTScanInsert index_prefix_key(Relation index, Datum value) {
+  const BTScanInsert key = _bt_mkscankey(index, nullptr);
+  key->anynullkeys = false;
+  key->keysz = 1;
+  key->scankeys[0].sk_flags &= ~SK_ISNULL;
+  key->scankeys[0].sk_argument = value;
+  return key;
+}
+
+// The first leaf of a btree that can have entries of the key, pinned and locked to be read; invalid when the index is
+// empty. The heap is asked for by writers only, the snapshot (until 16) for a setting that is gone.
+inline Buffer find_leaf(Relation index, BTScanInsert key) {
+  Buffer leaf;
+#if PG_VERSION_NUM >= 170000
+  const BTStack stack = _bt_search(index, nullptr, key, &leaf, BT_READ);
+#elif PG_VERSION_NUM >= 160000
+  const BTStack stack = _bt_search(index, nullptr, key, &leaf, BT_READ, nullptr);
+#else
+  const BTStack stack = _bt_search(index, key, &leaf, BT_READ, nullptr);
+#endif
+  if (stack != nullptr)
+    _bt_freestack(stack);
+  return leaf;
 }
 
 // heap_update that never waits; index_entries tells whether the new version needs entries of its own. From 16 the

@@ -198,7 +198,7 @@ void require_fence_column(Relation rel, const char *column) {
   if (attribute->atttypid != INT8OID)
     ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("fence_column \"%s\" is of type %s, it must be bigint",
                                                                column, format_type_be(attribute->atttypid))));
-  if (attribute->attgenerated != '\0' || attribute->attidentity != '\0')
+  if ((attribute->attgenerated != '\0' || attribute->attidentity != '\0') && !mutant("generated_marks_allowed"))
     ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
                     errmsg("fence_column \"%s\" is a generated or identity column", column)));
 }

@@ -52,7 +52,7 @@ bool insider_stands_before(const ArrayType *before, uint64 key) {
 // The first row that waits for the name, copied.
 HeapTuple head_of(const Queue &queue, LeaseName name, uint64 key, const Moment &moment) {
   HeapTuple head = nullptr;
-  each_row(queue, key, [&](const QueueRow &row) {
+  each_row_of(queue, name, key, [&](const QueueRow &row) {
     if (!is_watcher(row.data()) && row.settled() && is_current(row.data(), moment) &&
         is_of_name(queue, row.tuple, name))
       head = heap_copytuple(row.tuple);
@@ -63,7 +63,7 @@ HeapTuple head_of(const Queue &queue, LeaseName name, uint64 key, const Moment &
 
 bool is_watched(const Queue &queue, LeaseName name, uint64 key, const Moment &moment) {
   bool watched = false;
-  each_row(queue, key, [&](const QueueRow &row) {
+  each_row_of(queue, name, key, [&](const QueueRow &row) {
     watched =
         is_watcher(row.data()) && !row.arriving && is_current(row.data(), moment) && is_of_name(queue, row.tuple, name);
     return !watched && is_watcher(row.data());
@@ -85,7 +85,7 @@ struct OwnPlace {
 
 OwnPlace own_place(const Queue &queue, LeaseName name, uint64 key, const pg_uuid_t &request_id, const Moment &moment) {
   OwnPlace place{};
-  each_row(queue, key, [&](const QueueRow &row) {
+  each_row_of(queue, name, key, [&](const QueueRow &row) {
     const QueueData &data = row.data();
     place.highest = Max(place.highest, data.arrival);
     if (is_watcher(data) || !is_of_name(queue, row.tuple, name))
@@ -219,7 +219,7 @@ void delete_place(const Queue &queue, const AcquireRequest &request, uint64 key)
   if (!has_request(request.request_id) || mutant("places_kept"))
     return;
   List *rows = NIL;
-  each_row(queue, key, [&](const QueueRow &row) {
+  each_row_of(queue, request.name, key, [&](const QueueRow &row) {
     if (row.settled() && is_own_request(row.data(), request.request_id) && is_of_name(queue, row.tuple, request.name))
       rows = lappend(rows, heap_copytuple(row.tuple));
     return true;
@@ -230,7 +230,7 @@ void delete_place(const Queue &queue, const AcquireRequest &request, uint64 key)
 HeapTuple find_place(const Queue &queue, LeaseName name, uint64 key, const pg_uuid_t &request_id,
                      const Moment &moment) {
   HeapTuple found = nullptr;
-  each_row(queue, key, [&](const QueueRow &row) {
+  each_row_of(queue, name, key, [&](const QueueRow &row) {
     if (row.settled() && is_request(row.data(), request_id) &&
         (is_current(row.data(), moment) || mutant("dead_places_count")) && is_of_name(queue, row.tuple, name))
       found = heap_copytuple(row.tuple);

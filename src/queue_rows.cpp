@@ -1,5 +1,6 @@
 #include "queue_rows.hpp"
 
+#include "absence.hpp"
 #include "hash.hpp"
 #include "locks.hpp"
 #include "slots.hpp"
@@ -50,6 +51,16 @@ void end_scan(QueueScan *scan) {
   ExecDropSingleTupleTableSlot(scan->slot);
   index_endscan(scan->scan);
   index_close(scan->index, AccessShareLock);
+}
+
+bool has_no_row(const Queue &queue, LeaseName name, uint64 key) {
+  KnownName *known = known_name(name);
+  if (known == nullptr)
+    return false;
+  const Relation index = index_open(queue.primary_key, NoLock); // open_queue has locked it
+  const bool none = has_no_entry(index, Int64GetDatum(static_cast<int64>(key)), &known->places);
+  index_close(index, NoLock);
+  return none;
 }
 
 QueueText queue_text_of(const Queue &queue, HeapTuple tuple) {

@@ -47,6 +47,16 @@ template <class Visit> void each_row(const Queue &queue, uint64 key, Visit visit
   end_scan(&scan);
 }
 
+// Whether the key has no row at all, in any state. Only under the name's mutex. Result: false when it takes a scan to
+// tell.
+bool has_no_row(const Queue &queue, LeaseName name, uint64 key);
+
+// The same as each_row under the name's mutex, where most names have none.
+template <class Visit> void each_row_of(const Queue &queue, LeaseName name, uint64 key, Visit visit) {
+  if (!has_no_row(queue, name, key))
+    each_row(queue, key, visit);
+}
+
 // Calls visit(HeapTuple, bool settled) for each row of the table, in no order; newest state, and a miss is possible.
 template <class Visit> void each_row_of_all(const Queue &queue, Visit visit) {
   SnapshotData dirty;

@@ -144,7 +144,8 @@ const char *unfit_for_slots(Relation index) {
   if (form->indisunique && !on_primary_key_columns(form))
     return "is unique on other columns than the primary key";
   for (int i = 0; i < form->indnatts; i++)
-    if (form->indkey.values[i] >= slot_superseded && form->indkey.values[i] <= slot_yield_reason)
+    if (form->indkey.values[i] >= slot_superseded && form->indkey.values[i] <= slot_yield_reason &&
+        !mutant("overwritten_columns_indexed"))
       return "is on a column that is overwritten in place";
   return nullptr;
 }
@@ -186,6 +187,13 @@ bool verify_indexes(Relation rel, const char *name, const char *(*objection)(Rel
   return true;
 }
 
+// Result: as verify_indexes says.
+bool verify_slots(Relation rel, int64 patience_us) {
+  verify_columns(rel, "lease_slots", slot_columns, slot_column_count);
+  verify_collation(rel);
+  return verify_indexes(rel, "lease_slots", unfit_for_slots, patience_us);
+}
+
 void verify_sequence(Oid oid) {
   HeapTuple tuple = SearchSysCache1(SEQRELID, ObjectIdGetDatum(oid));
   if (!HeapTupleIsValid(tuple))
@@ -222,7 +230,10 @@ bool lock_known(Known known, LOCKMODE mode, int64 patience_us, Oid *oid) {
 // Locks them all. Result: false, and none is locked, when one was not to be had in time.
 bool lock_all(List *relations, LOCKMODE mode, int64 patience_us) {
   for (int i = 0; i < list_length(relations); i++) {
-    if (relation_lock_within(list_nth_oid(relations, i), mode, patience_us))
+    const Oid relation = list_nth_oid(relations, i);
+    if (mutant("index_locks_queue"))
+      LockRelationOid(relation, mode);
+    if (mutant("index_locks_queue") || relation_lock_within(relation, mode, patience_us))
       continue;
     while (--i >= 0)
       UnlockRelationOid(list_nth_oid(relations, i), mode);
@@ -255,17 +266,26 @@ bool lock_toast(Relation rel, List **locked, int64 patience_us) {
   return true;
 }
 
-// Opens a table whose layout is verified. Result: false when the locks were not to be had in time.
-template <class Check>
-bool try_open(OpenTable *table, Known known, LOCKMODE mode, bool toast, int64 patience_us, Check check) {
+// Opens a table whose layout is verified, and none of its indexes. Result: nullptr when the lock was not to be had in
+// time.
+template <class Check> Relation try_open_heap(Known known, LOCKMODE mode, int64 patience_us, Check check) {
   Oid oid;
   if (!lock_known(known, mode, patience_us, &oid))
-    return false;
+    return nullptr;
   Relation rel = table_open(oid, NoLock);
   if (!verify(known, [rel, check] { return check(rel); })) {
     table_close(rel, mode);
-    return false;
+    return nullptr;
   }
+  return rel;
+}
+
+// Opens one with its indexes. Result: false when the locks were not to be had in time.
+template <class Check>
+bool try_open(OpenTable *table, Known known, LOCKMODE mode, bool toast, int64 patience_us, Check check) {
+  Relation rel = try_open_heap(known, mode, patience_us, check);
+  if (rel == nullptr)
+    return false;
   // A reader needs the primary key only, a writer all indexes.
   List *locked = mode == AccessShareLock ? list_make1_oid(pg::primary_key_index(rel)) : RelationGetIndexList(rel);
   if (!lock_all(locked, mode, patience_us)) {
@@ -311,15 +331,25 @@ Known known_of(Ledger ledger) {
 } // namespace
 
 bool try_open_slots(Slots *slots, LOCKMODE mode, bool toast, int64 patience_us) {
-  return try_open(slots, slots_known, mode, toast, patience_us, [patience_us](Relation rel) {
-    verify_columns(rel, "lease_slots", slot_columns, slot_column_count);
-    verify_collation(rel);
-    return verify_indexes(rel, "lease_slots", unfit_for_slots, patience_us);
-  });
+  return try_open(slots, slots_known, mode, toast, patience_us,
+                  [patience_us](Relation rel) { return verify_slots(rel, patience_us); });
 }
 
 void open_slots(Slots *slots, LOCKMODE mode, bool toast, int64 patience_us) {
   if (!try_open_slots(slots, mode, toast, patience_us))
+    refuse_lock("lease_slots");
+}
+
+void open_slots_to_peek(Slots *slots) {
+  Relation rel = try_open_heap(slots_known, AccessShareLock, short_patience_us,
+                               [](Relation rel) { return verify_slots(rel, short_patience_us); });
+  if (rel == nullptr)
+    refuse_lock("lease_slots");
+  *slots = {{rel, pg::primary_key_index(rel), NIL, AccessShareLock}};
+}
+
+void lock_primary_key(const Slots &slots) {
+  if (!relation_lock_within(slots.primary_key, AccessShareLock, short_patience_us))
     refuse_lock("lease_slots");
 }
 

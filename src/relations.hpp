@@ -13,7 +13,8 @@ inline constexpr int64 short_patience_us = 200 * 1000;
 struct OpenTable {
   Relation heap;
   Oid primary_key;
-  List *locked; // indexes and, for long values, the toast table; a REINDEX CONCURRENTLY may add an index meanwhile
+  List *locked; // indexes and, for long values, the toast table; a REINDEX CONCURRENTLY may add an index meanwhile;
+                // NIL when it was opened to peek
   LOCKMODE mode;
 };
 struct Slots : OpenTable {}; // lease_slots
@@ -25,6 +26,10 @@ bool try_open_slots(Slots *slots, LOCKMODE mode, bool toast, int64 patience_us);
 
 // The same, raising 55P03.
 void open_slots(Slots *slots, LOCKMODE mode, bool toast, int64 patience_us);
+
+// For a look that may do without the index: locks the table only. Who needs the index after all locks it.
+void open_slots_to_peek(Slots *slots);
+void lock_primary_key(const Slots &slots);
 
 // Lets go of what a call that wrote nothing must not keep.
 void close_slots(Slots *slots);

@@ -1,5 +1,6 @@
 #include "rights.hpp"
 
+#include "lease_state.hpp"
 #include "mutant.hpp"
 #include "relations.hpp"
 
@@ -15,7 +16,9 @@ void require_changing(const char *function) {
                     errmsg("cannot execute %s within a security-restricted operation", function)));
 }
 
-bool is_administrator() { return pg_class_aclcheck(slots_relation(), GetUserId(), ACL_UPDATE) == ACLCHECK_OK; }
+bool is_administrator(Oid role) { return pg_class_aclcheck(slots_relation(), role, ACL_UPDATE) == ACLCHECK_OK; }
+
+bool is_administrator() { return is_administrator(GetUserId()); }
 
 void require_administrator(const char *function) {
   if (is_administrator() || mutant("administrators_unchecked"))
@@ -31,12 +34,12 @@ void require_monitor(const char *function) {
                   errdetail("The role is neither a member of pg_monitor nor an administrator of Gatepost.")));
 }
 
-void require_member(Oid role, LeaseName name) {
-  if (has_privs_of_role(GetUserId(), role) || mutant("roles_unchecked"))
+void require_member(const SlotData &row, LeaseName name) {
+  if (has_privs_of_role(GetUserId(), row.role) || mutant("roles_unchecked"))
     return;
-  ereport(ERROR,
-          (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("permission denied for lease \"%s\"", printable(name)),
-           errdetail("It was taken by a role that the current one is not a member of.")));
+  ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                  errmsg("permission denied for %s \"%s\"", called(row.kind), printable(name)),
+                  errdetail("It was taken by a role that the current one is not a member of.")));
 }
 
 } // namespace gatepost

@@ -4,6 +4,7 @@
 
 #include "arguments.hpp"
 #include "pg.hpp"
+#include "slot_layout.hpp"
 
 namespace gatepost {
 
@@ -11,7 +12,8 @@ namespace gatepost {
 // in a security-restricted operation (42501).
 void require_changing(const char *function);
 
-// Whether the role in force has UPDATE on lease_slots.
+// Whether the role, or the one in force, has UPDATE on lease_slots.
+bool is_administrator(Oid role);
 bool is_administrator();
 
 // For administrators' functions beside EXECUTE, since people grant on all functions: UPDATE on lease_slots. 42501.
@@ -20,8 +22,8 @@ void require_administrator(const char *function);
 // For what operators ask: membership in pg_monitor, or an administrator. 42501.
 void require_monitor(const char *function);
 
-// Raises 42501 unless the current role is a member of the role that took the lease, or that role is gone and the
-// current one is a superuser.
-void require_member(Oid role, LeaseName name);
+// Raises 42501 unless the current role is a member of the role that took the lease or permit, or that role is gone and
+// the current one is a superuser.
+void require_member(const SlotData &row, LeaseName name);
 
 } // namespace gatepost

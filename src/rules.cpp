@@ -85,16 +85,16 @@ bool read_rules() {
 }
 
 // A role that is gone matches nobody; one created again under its name matches.
-bool is_member(const char *role_name) {
+bool is_member(Oid who, const char *role_name) {
   const Oid role = get_role_oid(role_name, true);
   if (!OidIsValid(role))
     return mutant("absent_roles_match");
-  return has_privs_of_role(GetUserId(), role);
+  return has_privs_of_role(who, role);
 }
 
 enum class Verdict { unruled, permitted, forbidden };
 
-Verdict judge(std::string_view name, Action action) {
+Verdict judge(Oid who, std::string_view name, Action action) {
   Verdict verdict = Verdict::unruled;
   size_t longest = 0;
   for (int i = 0; i < book.count && !mutant("rules_ignored"); i++) {
@@ -103,7 +103,7 @@ Verdict judge(std::string_view name, Action action) {
       break;
     if (rule.action != action || !name.starts_with(rule.prefix))
       continue;
-    if (!rule.arriving && is_member(rule.member))
+    if (!rule.arriving && is_member(who, rule.member))
       return Verdict::permitted;
     longest = rule.prefix.size();
     verdict = Verdict::forbidden;
@@ -121,11 +121,13 @@ void refresh_rules() {
     CHECK_FOR_INTERRUPTS();
 }
 
-bool permitted(std::string_view name, Action action) {
-  const Verdict verdict = judge(name, action);
+bool permitted_to(Oid role, std::string_view name, Action action) {
+  const Verdict verdict = judge(role, name, action);
   return verdict == Verdict::permitted || (verdict == Verdict::unruled && action != Action::break_lease) ||
-         is_administrator();
+         is_administrator(role);
 }
+
+bool permitted(std::string_view name, Action action) { return permitted_to(GetUserId(), name, action); }
 
 bool permitted_all(std::string_view beginning, Action action) {
   if (!permitted(beginning, action))
@@ -144,7 +146,7 @@ void require_action(LeaseName name, Action action) {
   if (permitted(name.bytes(), action))
     return;
   // Without a rule it is an administrator's function as any other.
-  if (judge(name.bytes(), action) == Verdict::unruled)
+  if (judge(GetUserId(), name.bytes(), action) == Verdict::unruled)
     return require_administrator("lease_break()");
   ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("permission denied for name \"%s\"", printable(name)),
                   errdetail("The rules do not let the current role %s it.", action_names[static_cast<int>(action)])));

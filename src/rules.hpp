@@ -29,6 +29,9 @@ void require_action(LeaseName name, Action action);
 void refresh_rules();
 bool permitted(std::string_view name, Action action);
 
+// The same for a role that is to be given the name.
+bool permitted_to(Oid role, std::string_view name, Action action);
+
 // The same for every name that begins so, where the rest of one is not known.
 bool permitted_all(std::string_view beginning, Action action);
 

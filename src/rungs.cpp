@@ -112,7 +112,7 @@ void on_subtransaction(SubXactEvent event, SubTransactionId mine, SubTransaction
     TransactionRung &rung = transaction_rungs[i];
     if (rung.subtransaction == mine && event == SUBXACT_EVENT_ABORT_SUB)
       continue;
-    if (rung.subtransaction == mine && event == SUBXACT_EVENT_COMMIT_SUB)
+    if (rung.subtransaction == mine && event == SUBXACT_EVENT_COMMIT_SUB && !mutant("kept_rungs_left_behind"))
       rung.subtransaction = parent;
     transaction_rungs[kept++] = rung;
   }

@@ -19,7 +19,7 @@ Limit limit_of(LeaseName name, const Look &first) {
     return {0, false};
   if (slot_data(row)->kind == kind::lock && (first.row != nullptr || mutant("kind_in_flight_believed")))
     ereport(ERROR, (errcode(wrong_kind), errmsg("\"%s\" is a lease, not a semaphore", printable(name))));
-  if (slot_data(row)->kind == kind::lock)
+  if (slot_data(row)->kind == kind::lock || becomes_lease(first))
     return {-1, false};
   const int32 permits = slot_data(row)->weight;
   if (first.flight == nullptr || mutant("resize_in_flight_unseen"))
@@ -45,29 +45,29 @@ bool resize_semaphore(LeaseName name, int32 permits) {
   mutex_lock(LockClass::mutex, key);
   const Look first = look(slots, name, 0);
   if (first.in_flight)
-    refuse_in_flight(name);
+    refuse_in_flight(name, first);
   if (limit_of(name, first).permits == 0)
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("there is no semaphore \"%s\"", printable(name)),
                     errhint("The first semaphore_acquire makes it.")));
   if (!is_administrator())
-    require_member(slot_data(first.row)->role, name);
+    require_member(*slot_data(first.row), name);
   SlotData data = copy_of(first.row);
   const bool changed = data.weight != permits;
   if (changed) {
+    // Before the row is written, so that no error comes in between.
+    note_touched(key);
     const Moment moment = this_moment();
     data.weight = permits;
     data.deadline = moment.now;
     data.boot = moment.boot;
     data.renewed_at = GetCurrentTimestamp();
     if (!update_slot(slots, first.row, data))
-      refuse_in_flight(name);
+      refuse_in_flight(name, data.kind);
   }
   mutex_unlock(LockClass::mutex, key);
   changed ? close_slots_written(&slots) : close_slots(&slots);
-  if (changed) {
-    note_touched(key);
+  if (changed && !mutant("resizes_unflushed"))
     note_durable_change();
-  }
   return changed;
 }
 

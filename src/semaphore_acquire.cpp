@@ -94,15 +94,36 @@ struct Search {
     return false;
   }
 
+  // Of a slot that another transaction has in flight. Rolled back, a permit that has lapsed meanwhile would be good for
+  // a use again, and it cannot be superseded now; whoever ends his own permit may have used it before.
+  int64 weight_in_flight(const SlotVersions &found) {
+    const int64 taken_now = found.weight_taken(moment);
+    if (!found.has_row || mutant("returning_permits_uncounted"))
+      return taken_now;
+    const bool returns = state_of(found.row, moment) == State::lapsed;
+    return returns || is_used(found) ? Max(taken_now, int64{found.row.weight}) : taken_now;
+  }
+
+  // Whether the request has the slot, as far as another transaction decides: it grants it, or gives it back.
+  bool may_be_same(const SlotVersions &found) const {
+    const auto has_it = [this](const SlotData &version) {
+      return version.state == stored::held && same_request(request.grant, version);
+    };
+    return found.any_flight(has_it) || (found.has_row && has_it(found.row) && !mutant("own_returns_unseen") &&
+                                        state_of(found.row, moment) == State::held);
+  }
+
   void count(const SlotVersions &found, bool wanted) {
     if (found.has_row)
       highest = Max(highest, found.row.token);
-    if (found.has_flight && same_request(request.grant, found.flight) && found.flight.state == stored::held)
-      refuse_in_flight(request.grant.name);
-    if (found.in_flight || found.is_shut(moment)) {
+    if (found.in_flight && may_be_same(found))
+      refuse_in_flight(request.grant.name, kind::permit);
+    if (found.in_flight) {
+      taken += weight_in_flight(found);
+      return;
+    }
+    if (found.is_shut(moment)) {
       taken += found.weight_taken(moment);
-      if (found.in_flight)
-        return;
       const int64 remaining = shut_us(found.row, moment);
       remaining_us = remaining_us < 0 ? remaining : Min(remaining_us, remaining);
       if (same_request(request.grant, found.row) && state_of(found.row, moment) == State::held)
@@ -225,7 +246,7 @@ PermitTry again(const SemaphoreRequest &request, const Slots &slots, int32 slot,
             (errcode(permits_mismatch), errmsg("the permit of this request_id of semaphore \"%s\" weighs %d, not %d",
                                                printable(request.grant.name), weight, request.weight)));
   // Written once more, since only the commit of a write waits for a standby.
-  if (standby_asked())
+  if (standby_asked() && !mutant("permit_retries_unwritten"))
     *written = update_slot(slots, found.row, *slot_data(found.row));
   return {slot_data(found.row)->token, -1, 0};
 }
@@ -238,7 +259,7 @@ PermitTry grant(const Slots &slots, Relation history, Oid sequence, const Semaph
   const Look first = look(slots, name, 0);
   const int32 limit = settle_limit(request, first);
   // A limit that is being purged would be gone, and no other could be written yet.
-  const bool purged = first.row != nullptr && first.in_flight && first.flight == nullptr;
+  const bool purged = first.going || (first.row != nullptr && first.in_flight && first.flight == nullptr);
   if (limit == 0 || (purged && !mutant("purged_limits_count")))
     return {0, -1, 0};
   Search search{request, slots, key, waiter, this_moment(), limit};
@@ -293,7 +314,8 @@ PermitTry try_permit(const SemaphoreRequest &request, uint64 key, const Waiter *
   }
   close_history_written(history, result.token);
   close_slots_written(&slots);
-  note_durable_change();
+  if (!mutant("permits_unflushed"))
+    note_durable_change();
   if (result.superseded != 0)
     end_use_of(request.grant.name, result.superseded);
   flush_tokens(sequence, result.token);
@@ -330,7 +352,7 @@ int64 acquire_permit(const SemaphoreRequest &request) {
   if (first.token != 0 || request.grant.wait == 0)
     return first.token;
   refuse_old_snapshot();
-  require_free_hands(request.grant.name);
+  require_free_hands(request.grant.name, kind::permit);
   return wait_for_permit(request, key);
 }
 

@@ -29,7 +29,7 @@ struct SlotData {
   pg_uuid_t request_id; // all zero: none
   char kind;
   char state;
-  bool superseded; // set in place, never rolled back: a rung took the lapsed name
+  bool superseded; // set in place, never rolled back: a rung took the lapsed name, or permits its weight
   // Set in place too, cleared by the next grant: somebody asks for the lease, and why.
   bool yield_asked;
   NameData yield_reason;

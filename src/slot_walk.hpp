@@ -16,9 +16,21 @@ struct SlotVersions {
   bool own_change;      // this transaction has written the row
   TransactionId writer; // the other transaction, where it is known
   SlotData row;
-  SlotData flight;
+  SlotData flight;     // of several see outranks
+  List *outranked;     // the others, SlotData pointers
+  int32 flight_weight; // the most that such a version has
 
   bool is_shut(const Moment &moment) const { return has_row && gatepost::is_shut(row, moment); }
+  // Whether any version in flight passes. Test: (const SlotData &).
+  template <class Test> bool any_flight(Test test) const {
+    if (!has_flight || test(flight))
+      return has_flight;
+    ListCell *cell;
+    foreach (cell, outranked)
+      if (test(*static_cast<const SlotData *>(lfirst(cell))))
+        return true;
+    return false;
+  }
   // Permits that are live or in flight here, or closed after a lapse.
   int32 weight_taken(const Moment &moment) const;
 };

@@ -1,7 +1,11 @@
 #include "slots.hpp"
 
+#include "absence.hpp"
+#include "known_names.hpp"
 #include "mutant.hpp"
 #include "testpoint.hpp"
+
+#include <utility>
 
 namespace gatepost {
 namespace {
@@ -113,22 +117,104 @@ template <class Change> void overwrite(const Slots &slots, LeaseName name, int32
   }
 }
 
+void open_index(SlotReader *reader) {
+  if (reader->index != nullptr)
+    return;
+  if (reader->slots->locked == NIL)
+    lock_primary_key(*reader->slots);
+  reader->index = index_open(reader->slots->primary_key, NoLock);
+}
+
+void open_scan(SlotReader *reader) {
+  open_index(reader);
+  if (reader->scan != nullptr)
+    return;
+  const MemoryContext outer = MemoryContextSwitchTo(reader->memory);
+  const Relation heap = reader->slots->heap;
+  reader->scan =
+      pg::index_beginscan(heap, reader->index, mutant("snapshot_lookups") ? GetLatestSnapshot() : &reader->dirty, 2);
+  reader->slot = table_slot_create(heap, nullptr);
+  MemoryContextSwitchTo(outer);
+}
+
+bool is_row_of(const Slots &slots, HeapTuple row, LeaseName name, int32 slot) {
+  return slot_data(row)->slot == slot && slot_name_of(slots, row).bytes() == name.bytes();
+}
+
+// Looks where the row of slot 0 was last found. Result: false when it is not there, settled: only the index can tell
+// why. True is good, since a name and slot have one settled version, wherever it is.
+bool look_at(SlotReader *reader, ItemPointerData place, LeaseName name, Look *found) {
+  const Slots &slots = *reader->slots;
+  if (!pg::has_block(slots.heap, ItemPointerGetBlockNumber(&place)) && !mutant("places_past_the_end"))
+    return false;
+  const Buffer buffer = ReadBuffer(slots.heap, ItemPointerGetBlockNumber(&place));
+  // As an index's look would: without it the page fills up with old versions.
+  if (!mutant("place_unpruned"))
+    heap_page_prune_opt(slots.heap, buffer);
+  LockBuffer(buffer, BUFFER_LOCK_SHARE);
+  HeapTupleData version;
+  reader->dirty.xmin = reader->dirty.xmax = InvalidTransactionId;
+  HeapTuple row = nullptr;
+  if (heap_hot_search_buffer(&place, slots.heap, buffer, &reader->dirty, &version, nullptr, true) &&
+      (!(TransactionIdIsValid(reader->dirty.xmin) || TransactionIdIsValid(reader->dirty.xmax)) ||
+       mutant("flight_at_place_ignored")))
+    row = heap_copytuple(&version);
+  UnlockReleaseBuffer(buffer);
+  // Another row may have come to the place since.
+  if (row == nullptr || !(is_row_of(slots, row, name, 0) || mutant("strangers_at_place_believed")))
+    return false;
+  found->row = row;
+  found->own_change = TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(row->t_data));
+  found->in_flight = locked_elsewhere(row->t_data) && !mutant("row_locks_ignored");
+  return true;
+}
+
+// Looks at slot 0 without a scan. Result: false when it takes one.
+bool look_without_scan(SlotReader *reader, LeaseName name, Look *found) {
+  if (mutant("snapshot_lookups"))
+    return false;
+  KnownName *known = known_name(name);
+  if (known == nullptr)
+    return false;
+  if (ItemPointerIsValid(&known->place)) {
+    at(Point::look_started);
+    return look_at(reader, known->place, name, found);
+  }
+  open_index(reader);
+  return has_no_entry(reader->index, PointerGetDatum(name.value), &known->rows);
+}
+
+// Of a version that an open transaction has written or taken away: whether it is deleted, with no other in its stead.
+bool is_deleted(HeapTuple tuple) {
+  const HeapTupleHeader header = tuple->t_data;
+  if (header->t_infomask & HEAP_XMAX_INVALID || HEAP_XMAX_IS_LOCKED_ONLY(header->t_infomask))
+    return false;
+  return ItemPointerEquals(&header->t_ctid, &tuple->t_self) &&
+         !TransactionIdDidAbort(HeapTupleHeaderGetUpdateXid(header)) && !mutant("deletions_overlooked");
+}
+
+void note_place(LeaseName name, ItemPointerData place) {
+  if (KnownName *known = known_name(name))
+    known->place = place;
+}
+
 } // namespace
 
 void open_reader(SlotReader *reader, const Slots &slots) {
+  reader->slots = &slots;
   InitDirtySnapshot(reader->dirty);
-  reader->index = index_open(slots.primary_key, NoLock); // open_slots has locked it
-  reader->scan = pg::index_beginscan(slots.heap, reader->index,
-                                     mutant("snapshot_lookups") ? GetLatestSnapshot() : &reader->dirty, 2);
-  reader->slot = table_slot_create(slots.heap, nullptr);
-  reader->more = reader->ended = false;
+  reader->index = nullptr;
+  reader->scan = nullptr;
   reader->memory = CurrentMemoryContext;
 }
 
 void close_reader(SlotReader *reader) {
-  ExecDropSingleTupleTableSlot(reader->slot);
-  index_endscan(reader->scan);
-  index_close(reader->index, NoLock);
+  if (reader->scan != nullptr) {
+    ExecDropSingleTupleTableSlot(reader->slot);
+    index_endscan(reader->scan);
+  }
+  if (reader->index != nullptr)
+    index_close(reader->index, reader->slots->locked == NIL ? AccessShareLock : NoLock);
 }
 
 void aim(SlotReader *reader, LeaseName name, int32 slot, Reach reach) {
@@ -140,6 +226,7 @@ void aim(SlotReader *reader, LeaseName name, int32 slot, Reach reach) {
   const bool only = reach == Reach::only;
   ScanKeyInit(&keys[1], index_slot, only ? BTEqualStrategyNumber : BTGreaterEqualStrategyNumber,
               only ? F_INT4EQ : F_INT4GE, Int32GetDatum(slot));
+  open_scan(reader);
   reader->dirty.xmin = reader->dirty.xmax = InvalidTransactionId;
   index_rescan(reader->scan, keys, 2, nullptr, 0);
   reader->more = reader->ended = false;
@@ -150,9 +237,11 @@ HeapTuple next_version(SlotReader *reader) {
   HeapTuple tuple = nullptr;
   while (tuple == nullptr && !reader->ended) {
     if (!reader->more) {
-      reader->ended = index_getnext_tid(reader->scan, ForwardScanDirection) == nullptr;
+      const ItemPointer head = index_getnext_tid(reader->scan, ForwardScanDirection);
+      reader->ended = head == nullptr;
       if (reader->ended)
         break;
+      reader->head = *head;
       at(Point::look_started);
     }
     const bool found = index_fetch_heap(reader->scan, reader->slot);
@@ -173,6 +262,16 @@ bool locked_elsewhere(HeapTupleHeader header) {
   return !TransactionIdIsCurrentTransactionId(locker) && TransactionIdIsInProgress(locker);
 }
 
+bool outranks(const SlotData &version, const SlotData &other) {
+  if (mutant("last_version_counts"))
+    return true;
+  if (version.token != other.token)
+    return version.token > other.token;
+  if (version.state != other.state)
+    return version.state == stored::held;
+  return version.weight <= other.weight;
+}
+
 Look look(const Slots &slots, LeaseName name, int32 slot) {
   SlotReader reader;
   open_reader(&reader, slots);
@@ -183,6 +282,8 @@ Look look(const Slots &slots, LeaseName name, int32 slot) {
 
 Look look(SlotReader *reader, LeaseName name, int32 slot) {
   Look found{};
+  if (slot == 0 && look_without_scan(reader, name, &found))
+    return found;
   // The slots of a name come in order, so a look at slot 0 may as well meet the next one.
   aim(reader, name, slot, slot == 0 ? Reach::onward : Reach::only);
   while (HeapTuple tuple = next_version(reader)) {
@@ -193,17 +294,25 @@ Look look(SlotReader *reader, LeaseName name, int32 slot) {
     if (TransactionIdIsValid(reader->dirty.xmin)) {
       found.in_flight = true;
       found.writer = reader->dirty.xmin;
-      found.flight = heap_copytuple(tuple);
+      found.going |= is_deleted(tuple);
+      HeapTuple other = heap_copytuple(tuple);
+      if (found.flight == nullptr || outranks(*slot_data(other), *slot_data(found.flight)))
+        std::swap(other, found.flight);
+      if (other != nullptr && !mutant("outranked_flights_forgotten"))
+        found.outranked = lappend(found.outranked, other);
       continue;
     }
     if (TransactionIdIsValid(reader->dirty.xmax)) {
       found.in_flight = true;
       found.writer = reader->dirty.xmax;
+      found.going |= is_deleted(tuple);
     } else if (locked_elsewhere(tuple->t_data) && !mutant("row_locks_ignored")) {
       found.in_flight = true;
     }
     found.own_change = TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
     found.row = heap_copytuple(tuple);
+    if (slot == 0)
+      note_place(name, reader->head);
   }
   // A page that is pinned here cannot be pruned by the write that follows.
   ExecClearTuple(reader->slot);

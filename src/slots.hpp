@@ -12,21 +12,40 @@ namespace gatepost {
 // What one look found for a name and slot. "Not found" counts only when the name's mutex is held: without it a renewal
 // that moves the row can hide it.
 struct Look {
-  HeapTuple row;        // the settled version (own changes included), nullptr when there is none
-  HeapTuple flight;     // the version that another open transaction has written, nullptr when none
-  bool in_flight;       // another open transaction has changed or deleted the row, or locks it
-  bool own_change;      // this transaction has written the row
+  HeapTuple row;    // the settled version (own changes included), nullptr when there is none
+  HeapTuple flight; // the version that another open transaction has written, nullptr when none; of several see outranks
+  List *outranked;  // the others, HeapTuples
+  bool in_flight;   // another open transaction has changed or deleted the row, or locks it
+  bool going;       // another open transaction deletes the row, or what it has written itself
+  bool own_change;  // this transaction has written the row
   TransactionId writer; // the other transaction, where it is known
   bool permits;         // looking at slot 0: another slot of the name has a row
 };
 
 Look look(const Slots &slots, LeaseName name, int32 slot);
 
-// For looks at many rows: the index is opened once. Must not move while it is open.
+// Whether any version in flight passes. Test: (const SlotData &).
+template <class Test> bool any_flight(const Look &found, Test test) {
+  if (found.flight == nullptr || test(*slot_data(found.flight)))
+    return found.flight != nullptr;
+  ListCell *cell;
+  foreach (cell, found.outranked)
+    if (test(*slot_data(static_cast<HeapTuple>(lfirst(cell)))))
+      return true;
+  return false;
+}
+
+// Which of two versions in flight counts. They come in no order, and a rollback to a savepoint brings back any of them:
+// so it is the latest grant, of that the version that holds it, and of limits the lowest.
+bool outranks(const SlotData &version, const SlotData &other);
+
+// For looks at many rows: index and scan are opened once, by the first look that needs them. Must not move while open.
 struct SlotReader {
-  SnapshotData dirty; // after each version: who has it in flight
-  Relation index;
-  IndexScanDesc scan;
+  const Slots *slots;
+  SnapshotData dirty;   // after each version: who has it in flight
+  Relation index;       // nullptr: no look has needed it yet
+  IndexScanDesc scan;   // the same
+  ItemPointerData head; // of the chain of versions that the scan is at
   TupleTableSlot *slot;
   bool more;            // of the same chain
   bool ended;           // asked once more, an index would begin anew

@@ -14,7 +14,8 @@ namespace {
 void require_rung_allowed(const char *function) {
   if (!mutant("rungs_on_standby"))
     PreventCommandDuringRecovery(function);
-  PreventCommandIfParallelMode(function);
+  if (!mutant("rungs_in_workers"))
+    PreventCommandIfParallelMode(function);
   if (InSecurityRestrictedOperation())
     ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
                     errmsg("cannot execute %s within a security-restricted operation", function)));

@@ -31,7 +31,7 @@ const char *kind_name(char kind) {
 void put_row(const Output &output, HeapTuple tuple, bool in_flight) {
   if (!permitted(slot_name_of(output.slots, tuple).bytes(), Action::see))
     return;
-  constexpr int columns = 19;
+  constexpr int columns = 20;
   Datum row[slot_column_count];
   bool row_nulls[slot_column_count];
   deform_slot(output.slots, tuple, row, row_nulls);
@@ -50,6 +50,7 @@ void put_row(const Output &output, HeapTuple tuple, bool in_flight) {
   copy(slot_name);
   copy(slot_slot);
   put(CStringGetTextDatum(kind_name(data.kind)));
+  copy(slot_weight);
   put(CStringGetTextDatum(state));
   copy(slot_token);
   put(Int32GetDatum(static_cast<int32>(generation_of(data.token))));

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <string_view>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace gatepost {
@@ -13,10 +14,11 @@ namespace {
 constexpr uint32 controller_key = 18256;
 
 constexpr const char *names[] = {
-    nullptr,           "acquire_looked", "acquire_mutexed",  "acquire_tagged",  "acquire_written", "renew_mutexed",
-    "release_mutexed", "raise_locked",   "raise_set",        "token_drawn",     "look_started",    "rung_taken",
-    "use_looked",      "wait_ended",     "use_looked_first", "refusal_mutexed", "waking",          "queue_left",
-    "wait_looked",     "tag_waited",     "all_took_one"};
+    nullptr,           "acquire_looked",   "acquire_mutexed",  "acquire_tagged",  "acquire_written", "renew_mutexed",
+    "release_mutexed", "raise_locked",     "raise_set",        "token_drawn",     "look_started",    "rung_taken",
+    "use_looked",      "wait_ended",       "use_looked_first", "refusal_mutexed", "waking",          "queue_left",
+    "wait_looked",     "tag_waited",       "all_took_one",     "purge_walked",    "purge_tagged",    "queue_joined",
+    "transfer_tagged", "transfer_written", "rung_refused"};
 
 char *pause_list;
 char *fault_list;
@@ -32,9 +34,36 @@ bool listed(const char *list, std::string_view name) {
   return false;
 }
 
+// How often a process was woken by others is the size of a file, which no test empties.
+struct WakesFile {
+  char path[64];
+  explicit WakesFile(int64 pid) {
+    snprintf(path, sizeof path, "gatepost_test_wakes.%lld", static_cast<long long>(pid));
+  }
+};
+
+void count_wake(int64 pid) {
+  const int file = open(WakesFile(pid).path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+  if (file < 0)
+    return;
+  [[maybe_unused]] const ssize_t written = write(file, "w", 1);
+  close(file);
+}
+
 } // namespace
 
 int test_timer_ms;
+
+bool woken() {
+  static off_t seen = 0;
+  if (access("gatepost_test_trace", F_OK) != 0)
+    return true;
+  struct stat wakes = {};
+  if (stat(WakesFile(MyProcPid).path, &wakes) != 0 || wakes.st_size == seen)
+    return false;
+  seen = wakes.st_size;
+  return true;
+}
 
 void at(Point point) {
   const int number = static_cast<int>(point);
@@ -69,6 +98,8 @@ void trace(const char *event, int64_t number) {
   const int file = open("gatepost_test_trace", O_WRONLY | O_APPEND | O_CLOEXEC);
   if (file < 0)
     return;
+  if (std::string_view(event) == "wakes")
+    count_wake(number);
   char line[128];
   const int length = snprintf(line, sizeof line, "%d %s %lld\n", MyProcPid, event, static_cast<long long>(number));
   // One write, so that lines of several processes do not mix.

@@ -27,6 +27,12 @@ enum class Point {
   wait_looked = 18,      // a waiter has looked, and is about to sleep; stops without touching its latch
   tag_waited = 19,       // fence_use has the holder tag it waited for, and is about to let it go and look again
   all_took_one = 20,     // lease_acquire_all has taken one more name, outside its mutex
+  purge_walked = 21,     // a purge knows which permits are over, and has none of their tags
+  purge_tagged = 22,     // it has the tag of one, before its row is deleted
+  queue_joined = 23,     // a waiter has its tag, and does not know yet who is before it
+  transfer_tagged = 24,  // lease_transfer has the holder tag, before it draws a token
+  transfer_written = 25, // the receiver's row is written, his place in the queue is still there
+  rung_refused = 26,     // a rung has waited, and what it then found is in its way; outside the mutex
 };
 
 #ifdef GATEPOST_TEST
@@ -38,10 +44,15 @@ extern int test_timer_ms;
 
 // Appends "PID EVENT NUMBER" to the file gatepost_test_trace of the data directory, where it is there. Cannot fail.
 void trace(const char *event, int64_t number);
+
+// Whether a process has written down that it wakes this one since this was asked last; true where there is no such
+// file. The server sets latches too, late alarms of earlier statements among them, and would hide that a wake was lost.
+bool woken();
 #else
 inline void at(Point) {}
 inline void define_test_settings() {}
 inline void trace(const char *, int64_t) {}
+inline bool woken() { return true; }
 #endif
 
 } // namespace gatepost

@@ -20,6 +20,8 @@ struct HighWater {
 int64 draw_token(Oid sequence) {
   // The caller's rights on the sequence do not matter: the function's own are what is granted.
   const int64 token = nextval_internal(sequence, false);
+  if (high_water.epoch != relations_epoch() || token > high_water.token)
+    high_water = {token, relations_epoch()};
   at(Point::token_drawn);
   return token;
 }

@@ -25,6 +25,12 @@ int32 *buckets;
 int bucket_count;
 uint64 version = 1;
 
+// What ended_alone() knows. Outlives the transaction.
+struct {
+  int32 size; // 0: nothing
+  char name[max_name_bytes];
+} alone;
+
 MemoryContext use_context() { return mutant("uses_outlive_transactions") ? TopMemoryContext : TopTransactionContext; }
 
 int32 *bucket_of(std::string_view name) {
@@ -91,11 +97,14 @@ void warn_of_idle_uses() {
   if (IsTransactionBlock())
     return;
   for (int i = 0; i < use_count; i++)
-    if (!uses[i].asked_for && !mutant("idle_uses_unsaid"))
+    if (!uses[i].asked_for && !mutant("idle_uses_unsaid")) {
+      alone.size = uses[i].size;
+      memcpy(alone.name, uses[i].name, uses[i].size);
       ereport(WARNING,
               (errmsg("the use of lease \"%.*s\" has ended with a transaction that wrote to no table it protects",
                       pg_mbcliplen(uses[i].name, uses[i].size, 128), uses[i].name),
                errhint("Begin a transaction, call gatepost.fence_use(), and write, before it commits.")));
+    }
 }
 
 void on_transaction(XactEvent event, void *) {
@@ -125,7 +134,8 @@ void on_subtransaction(SubXactEvent event, SubTransactionId mine, SubTransaction
     if (use.began == mine) {
       if (aborted)
         continue;
-      use.began = parent;
+      if (!mutant("kept_uses_left_behind"))
+        use.began = parent;
     }
     if (use.ended == mine)
       use.ended = aborted ? InvalidSubTransactionId : parent;
@@ -140,6 +150,7 @@ void on_subtransaction(SubXactEvent event, SubTransactionId mine, SubTransaction
 
 void note_use(LeaseName name, int64 token) {
   make_room();
+  alone.size = 0;
   const auto bytes = name.bytes();
   char *copy = static_cast<char *>(MemoryContextAlloc(use_context(), bytes.size()));
   memcpy(copy, bytes.data(), bytes.size());
@@ -185,6 +196,10 @@ int64 only_token_asked_for(int *count) {
       ++*count;
     }
   return *count == 1 ? asked_for(only) : 0;
+}
+
+bool ended_alone(std::string_view name) {
+  return alone.size > 0 && (name.empty() || name == std::string_view{alone.name, static_cast<size_t>(alone.size)});
 }
 
 bool uses_any_token() { return use_count > 0; }

@@ -26,6 +26,10 @@ int64 token_asked_for(std::string_view name);
 // The token of the only use, 0 when there is none or more than one; *count says how many there are.
 int64 only_token_asked_for(int *count);
 
+// Whether the session's latest use was of that name ('' is any) and ended with a transaction of its own, having guarded
+// nothing.
+bool ended_alone(std::string_view name);
+
 // Whether any use is open.
 bool uses_any_token();
 

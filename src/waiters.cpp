@@ -145,6 +145,7 @@ void join_queue(uint64 key, Waiter *waiter) {
   if (alone)
     mutex_lock(LockClass::mutex, key);
   waiters_tag_take(key);
+  at(Point::queue_joined);
   waiter->before = queue_of(key, &waiter->before_count);
   if (alone)
     mutex_unlock(LockClass::mutex, key);

@@ -2,6 +2,7 @@
 
 #include "clock.hpp"
 #include "durability.hpp"
+#include "lease_state.hpp"
 #include "mutant.hpp"
 #include "rungs.hpp"
 #include "testpoint.hpp"
@@ -33,8 +34,14 @@ int64 obey_lock_timeout(const Patience &patience, int64 nap) {
 void sleep_on_latch(int64 microseconds) {
   trace("sleeps", microseconds);
   const int end = mutant("orphans_wait") ? WL_POSTMASTER_DEATH : WL_EXIT_ON_PM_DEATH;
-  const int why =
-      WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | end, Max((microseconds + 999) / 1000, 1), PG_WAIT_EXTENSION);
+  const int wake = mutant("deaf_asleep") ? 0 : WL_LATCH_SET;
+  const int64 until = monotonic_us() + microseconds;
+  int64 left = microseconds;
+  int why;
+  do {
+    why = WaitLatch(MyLatch, wake | WL_TIMEOUT | end, Max((left + 999) / 1000, 1), PG_WAIT_EXTENSION);
+    left = until - monotonic_us();
+  } while ((why & WL_LATCH_SET) != 0 && left > 0 && !clear_wake());
   trace((why & WL_LATCH_SET) != 0 ? "latched" : "timed", 0);
   CHECK_FOR_INTERRUPTS();
 }
@@ -54,16 +61,16 @@ Patience patience_of(int64 limit_us) {
   return {limit_us >= 0, now + Max(limit_us, 0), now};
 }
 
-void require_free_hands(LeaseName name) {
+void require_free_hands(LeaseName name, char kind) {
   if ((!changed_in_transaction() && !mark_kept_in_transaction() && !uses_any_token() && !holds_transaction_rungs() &&
        !holds_session_rungs()) ||
       mutant("full_hands_wait"))
     return;
-  ereport(ERROR,
-          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-           errmsg("cannot wait for the live lease \"%s\" while holding leases or locks of gatepost", printable(name)),
-           errdetail("Such a wait is invisible to the deadlock detector."),
-           errhint("Try without waiting, or wait before taking anything else.")));
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("cannot wait for %s \"%s\" while holding leases or locks of gatepost",
+                         kind == kind::lock ? "the live lease" : called(kind), printable(name)),
+                  errdetail("Such a wait is invisible to the deadlock detector."),
+                  errhint("Try without waiting, or wait before taking anything else.")));
 }
 
 void refuse_old_snapshot() {
@@ -75,9 +82,11 @@ void refuse_old_snapshot() {
                     errhint("Wait in a READ COMMITTED transaction.")));
 }
 
-void clear_wake() {
+bool clear_wake() {
   ResetLatch(MyLatch);
   CHECK_FOR_INTERRUPTS();
+  // After the latch: who wakes this one from here on is heard by the next sleep.
+  return woken();
 }
 
 void sleep_for_wake(const Waiter &waiter, int64 remaining_us, const Patience &patience) {

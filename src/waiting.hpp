@@ -4,6 +4,7 @@
 #include "arguments.hpp"
 #include "mutant.hpp"
 #include "pg.hpp"
+#include "slot_layout.hpp"
 #include "waiters.hpp"
 
 namespace gatepost {
@@ -23,14 +24,14 @@ Patience patience_of(int64 limit_us);
 
 // The deadlock detector does not see a wait for a lease, so nobody may wait for one who has what others wait for.
 // 55000.
-void require_free_hands(LeaseName name);
+void require_free_hands(LeaseName name, char kind = kind::lock);
 
 // A wait inside REPEATABLE READ and above would end with a snapshot older than what the last holder commits. 25001.
 void refuse_old_snapshot();
 
 // A turn of a wait: clear_wake; look; sleep_for_wake. Nothing that waits for a lock may stand between the look and the
-// sleep, since it would eat the wake.
-void clear_wake();
+// sleep, since it would eat the wake. Result: woken(), of testpoint.hpp.
+bool clear_wake();
 
 // Sleeps until the waiter is woken, but no longer than a first waiter's holder has left (remaining_us; negative:
 // unknown), than a coarse timer for ends that wake nobody, than patience and lock_timeout (55P03) allow.

@@ -18,7 +18,7 @@ struct Watcher {
 
 Watcher own_watcher(const Queue &queue, LeaseName name, uint64 key) {
   Watcher watcher{};
-  each_row(queue, key, [&](const QueueRow &row) {
+  each_row_of(queue, name, key, [&](const QueueRow &row) {
     const QueueData &data = row.data();
     if (!is_watcher(data))
       return false;

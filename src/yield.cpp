@@ -16,11 +16,15 @@ bool request_yield(LeaseName name, const NameData &reason) {
   open_slots(&slots, AccessShareLock, false, short_patience_us);
   mutex_lock(LockClass::mutex, key);
   bool asked = false;
-  bool in_flight = false;
+  Look in_flight{};
   ListCell *cell;
   foreach (cell, slots_of_name(slots, name)) {
     const Look found = look(slots, name, lfirst_int(cell));
-    in_flight |= found.in_flight;
+    if (found.in_flight)
+      in_flight = found;
+    // What was in flight when the slots were listed may have taken the row with it.
+    if (found.row == nullptr && !mutant("gone_rows_asked"))
+      continue;
     if ((found.in_flight && !mutant("yield_flight_ignored")) || slot_data(found.row)->kind == kind::semaphore ||
         !is_live(state_of(*slot_data(found.row), this_moment())))
       continue;
@@ -35,8 +39,8 @@ bool request_yield(LeaseName name, const NameData &reason) {
   }
   mutex_unlock(LockClass::mutex, key);
   close_slots(&slots);
-  if (in_flight && !asked)
-    refuse_in_flight(name);
+  if (in_flight.in_flight && !asked)
+    refuse_in_flight(name, in_flight);
   return asked;
 }
 

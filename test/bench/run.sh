@@ -22,6 +22,7 @@ measurements=(
   renew_many
   permits
   told
+  command
   client
   climb
 )
@@ -43,6 +44,11 @@ make_work
 if [[ " $ONLY " == *" idle_release "* ]]; then
   unwoken=$("$HERE/scripts/build.sh" unwoken)
   cp "$unwoken/gatepost.so" "$WORK/root$PG_LIB/gatepost_unwoken.so"
+fi
+if [[ " $ONLY " == *" command "* ]]; then
+  client=$("$HERE/scripts/build.sh" client)
+  cp "$client/cpp-client/cli/gatepost" "$WORK/"
+  export PATH=$WORK:$PATH
 fi
 give_work
 tree=$WORK/tree

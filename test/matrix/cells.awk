@@ -9,7 +9,7 @@ function load(spec,   file, line, permutation) {
   loaded[spec] = 1
   file = root "/test/specs/" spec ".spec"
   while ((getline line < file) > 0) {
-    if (line ~ /^permutation /) { sub(/^permutation /, "", line); in_spec[spec, line] = 1 }
+    if (line ~ /^permutation /) { sub(/^permutation /, "", line); gsub(/\([^)]*\)/, "", line); in_spec[spec, line] = 1 }
     if (line ~ /^step check[ \t].*FROM violations/) has_check[spec] = 1
   }
   close(file)
@@ -31,7 +31,7 @@ function shows(permutation, open, call, level, end,   words, count, i, stage) {
     if (words[i] == "s2_" level) at_level[2] = i
     if (stage == 0 && words[i] == "s1_" open && at_level[1] && at_level[2]) stage = 1
     else if (stage == 1 && words[i] == "s2_" call) stage = 2
-    else if (stage == 2 && words[i] == "s1_" end) stage = 3
+    else if (stage == 2 && words[i] ~ "^s1_" end "(_|$)") stage = 3
   }
   delete at_level
   return stage == 3 && words[count] == "check"

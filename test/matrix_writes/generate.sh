@@ -29,6 +29,13 @@ begin_steps() {
   done
 }
 
+# end_steps END: also beside a session that waits
+end_steps() {
+  printf 'step s1_%s\t{ %s; }\n' "$1" "${1^^}"
+  printf 'step s1_%s_awaited\t{ CALL see_waiter(); %s; }\n' "$1" "${1^^}"
+  printf "step s1_%s_then_break\t{ CALL see_waiter(); %s; CALL says(\$\$broken_by('s1')\$\$); }\n" "$1" "${1^^}"
+}
+
 spec() {
   local open=$1 call
   cat <<SPEC
@@ -37,8 +44,10 @@ spec() {
 # s1 leaves "$open" in an open transaction. Meanwhile s2 makes each call on the same name, at the same isolation level,
 # in a transaction whose snapshot is older; and once more after s1 has committed or rolled back. At the end s1 writes
 # with the last token that it was told. Both know the current token at the start, of a lease that is live, or has lapsed
-# where one of the two calls is acquire. A use waits for a grant that is in flight, a change of data for another one's
-# locks; nothing else waits.
+# where one of the two calls is acquire, or takes what the other leaves alone; or of the only permit of a semaphore, where
+# one of the two is permit. A transfer goes to somebody else. A use waits for a grant that is in flight, a change of data
+# for another one's locks, and "wait" for the name; nothing else waits. Who waits is seen to before s1 ends; where that
+# leaves the lease live, s1 then breaks it.
 # The last step must give 0 rows.
 
 setup
@@ -119,9 +128,13 @@ setup
     PERFORM note(who, 'change', told(who));
     RETURN 'changed';
   END \$\$;
-  CREATE FUNCTION acquired_by(who text) RETURNS text LANGUAGE plpgsql AS \$\$
+  CREATE FUNCTION acquired_by(who text, how text) RETURNS text LANGUAGE plpgsql AS \$\$
   DECLARE
-    token bigint := gatepost.lease_acquire('fenced', '1 h');
+    token bigint := CASE how
+      WHEN 'acquire' THEN gatepost.lease_acquire('fenced', '1 h')
+      WHEN 'wait' THEN gatepost.lease_acquire('fenced', '1 h', '1 h')
+      WHEN 'permit' THEN gatepost.semaphore_acquire('fenced', 1, '1 h')
+    END;
   BEGIN
     IF token IS NULL THEN
       RETURN NULL;
@@ -129,6 +142,19 @@ setup
     PERFORM setval('told_' || who, token);
     PERFORM note(who, 'grant', token);
     RETURN 'granted';
+  END \$\$;
+  -- The place in the queue that each session may hand the lease to.
+  CREATE FUNCTION heir_of(who text) RETURNS uuid LANGUAGE sql AS
+    \$\$ SELECT ('6f1c3d3e-0000-4000-8000-00000000000' || right(who, 1))::uuid \$\$;
+  CREATE FUNCTION transferred_by(who text) RETURNS text LANGUAGE plpgsql AS \$\$
+  DECLARE
+    token bigint := gatepost.lease_transfer('fenced', told(who), heir_of(who));
+  BEGIN
+    IF token IS NULL THEN
+      RETURN NULL;
+    END IF;
+    PERFORM note(who, 'grant', token);
+    RETURN 'handed over';
   END \$\$;
   -- While a use is open, breaking draws no token.
   CREATE FUNCTION broken_by(who text) RETURNS text LANGUAGE plpgsql AS \$\$
@@ -153,6 +179,23 @@ setup
       answer := SQLSTATE;
     END;
     RAISE NOTICE '%', coalesce(answer, 'NULL');
+  END \$\$;
+  -- Comes back when a session waits for the name.
+  CREATE PROCEDURE see_waiter() LANGUAGE plpgsql AS \$\$
+  BEGIN
+    FOR tries IN 1 .. 6000 LOOP
+      IF EXISTS (SELECT FROM gatepost.waiters WHERE name = 'fenced' AND pid IS NOT NULL) THEN
+        RETURN;
+      END IF;
+      PERFORM pg_sleep(0.01);
+    END LOOP;
+    RAISE 'nobody waits';
+  END \$\$;
+  CREATE PROCEDURE make_semaphore() LANGUAGE plpgsql AS \$\$
+  BEGIN
+    PERFORM gatepost.lease_break('fenced');
+    PERFORM gatepost.lease_purge('0', 'fenced');
+    PERFORM setval('told_s2', setval('told_s1', gatepost.semaphore_acquire('fenced', 1, '1 h')));
   END \$\$;
   CREATE PROCEDURE take_snapshot() LANGUAGE plpgsql AS \$\$
   BEGIN
@@ -186,11 +229,12 @@ setup
 teardown
 {
   SELECT gatepost.lease_break('fenced');
+  SELECT gatepost.lease_unqueue('fenced', heir_of('s1')), gatepost.lease_unqueue('fenced', heir_of('s2'));
   SELECT gatepost.lease_purge('0', 'fenced');
   DROP VIEW violations;
   DROP TABLE done, committed, protected, marked;
-  DROP PROCEDURE says, take_snapshot;
-  DROP FUNCTION note_committed, note_mark, note, changed_by, acquired_by, broken_by, told, last_of;
+  DROP PROCEDURE says, take_snapshot, see_waiter, make_semaphore;
+  DROP FUNCTION note_committed, note_mark, note, changed_by, acquired_by, transferred_by, heir_of, broken_by, told, last_of;
   DROP SEQUENCE told_s1, told_s2, did_s1, did_s2, meetings, moments;
 }
 
@@ -198,8 +242,7 @@ session s1
 $(begin_steps s1)
 $(step s1 "$open")
 $([ "$open" = write ] || step s1 write)
-step s1_commit	{ COMMIT; }
-step s1_rollback	{ ROLLBACK; }
+$(for end in commit rollback; do end_steps $end; done)
 
 session s2
 $(begin_steps s2)
@@ -207,6 +250,8 @@ $(for call in "${calls[@]}"; do step s2 "$call"; done)
 step s2_commit	{ COMMIT; }
 
 session s3
+step semaphore	{ CALL make_semaphore(); }
+step heirs	{ CALL says(\$\$gatepost.lease_queue('fenced', heir_of('s1'), '1 h', '5 min') = gatepost.lease_queue('fenced', heir_of('s2'), '1 h', '5 min')\$\$); }
 step lapse	{ CALL says(\$\$gatepost.lease_renew('fenced', told('s1'), '1 microsecond')\$\$); }
 step check	{ SELECT * FROM violations; }
 
@@ -216,23 +261,58 @@ SPEC
     for level in "${levels[@]}"; do
       for end in commit rollback; do
         permutation "$open" "$call" "$level" "$end"
-        printf 'permutation %s\n' "$permutation"
+        printf 'permutation %s\n' "$marked"
       done
     done
   done
 }
 
-# permutation OPEN CALL LEVEL END: sets permutation
+# The spec without the steps that no permutation has.
+used_steps() {
+  awk '
+    { line[NR] = $0 }
+    /^permutation / { gsub(/\([^)]*\)/, ""); for (i = 2; i <= NF; i++) used[$i] = 1 }
+    END { for (n = 1; n <= NR; n++) if (split(line[n], word, /[ \t]/) < 2 || word[1] != "step" || word[2] in used) print line[n] }'
+}
+
+# permutation OPEN CALL LEVEL END: sets permutation, and marked, where a step that waits for no lock is told to wait
 permutation() {
-  local lapse=
-  [[ " $1 $2 " != *" acquire "* ]] || lapse='lapse '
-  permutation="${lapse}s1_$3 s2_$3 s1_$1 s2_$2 s1_$4 s2_$2 s2_commit s1_write check"
+  local pair=" $1 $2 " before='' end=s1_$4 wait=''
+  [[ $pair != *" permit "* ]] || before+='semaphore '
+  [[ $pair != *" transfer "* || $pair = *" permit "* ]] || before+='heirs '
+  ! lapses "$1" "$2" || before+='lapse '
+  if [ "$2/$3" = wait/read_committed ] && [ "$1" != permit ]; then
+    wait='(*)'
+    if leaves_live "$1" "$4"; then end+=_then_break; else end+=_awaited; fi
+  fi
+  before+="s1_$3 s2_$3 s1_$1 s2_$2"
+  local after=" $end s2_$2 s2_commit s1_write check"
+  permutation=$before$after marked=$before$wait$after
+}
+
+# lapses OPEN CALL: whether the lease has lapsed when they begin
+lapses() {
+  case $1/$2 in
+  acquire/* | wait/* | permit/*) return 0 ;;
+  transfer/* | */transfer) return 1 ;;
+  */acquire) return 0 ;;
+  renew/* | release/* | break/*) return 1 ;;
+  *) [[ $2 = wait || $2 = permit ]] ;;
+  esac
+}
+
+# leaves_live OPEN END
+leaves_live() {
+  case $1/$2 in
+  acquire/commit | wait/commit | renew/* | transfer/* | release/rollback | break/rollback) return 0 ;;
+  *) return 1 ;;
+  esac
 }
 
 {
   printf 'open\tcall\tlevel\tend\tspec\tpermutation\n'
   for open in "${calls[@]}"; do
-    spec "$open" >"$out/specs/matrix-protected-$open.spec"
+    spec "$open" | used_steps >"$out/specs/matrix-protected-$open.spec"
     for call in "${calls[@]}"; do
       for level in "${levels[@]}"; do
         for end in commit rollback; do

@@ -185,7 +185,7 @@ SELECT gatepost.try_advisory_lock('ladder/ground'), gatepost.advisory_unlock('la
 -- nobody waits for a live lease with his hands full: nobody would see such a deadlock
 SELECT gatepost.lease_acquire('ladder/live', '10 min') AS live \gset
 -- a wait that is allowed all the same shall fail here
-SET statement_timeout = '5 s';
+SET statement_timeout = '20 s';
 \set wait 'SELECT gatepost.advisory_xact_lock(''ladder/live'')'
 \set wait_shared 'SELECT gatepost.advisory_lock(''ladder/live'', true)'
 \set wait_long 'SELECT gatepost.try_advisory_lock(''ladder/live'', ''1 h'')'
@@ -221,7 +221,7 @@ SET statement_timeout = '50 ms';
 SELECT gatepost.advisory_lock('ladder/live');
 RESET statement_timeout;
 SET lock_timeout = '50 ms';
-SET statement_timeout = '2 s';
+SET statement_timeout = '20 s';
 SELECT gatepost.advisory_lock('ladder/live');
 SELECT gatepost.try_advisory_xact_lock('ladder/live', '1 h');
 RESET lock_timeout;

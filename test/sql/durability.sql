@@ -22,13 +22,22 @@ SELECT gatepost.lease_transfer('durability/a', :a, '6f1c3d3e-0000-4000-8000-0000
 SELECT gatepost.lease_unqueue('durability/a', '6f1c3d3e-0000-4000-8000-000000000001') AS kept;
 SELECT count(*) FROM gatepost.leases WHERE name = 'durability/b';
 SELECT state, token = :a AS token, expires_at = :'deadline' AS deadline FROM gatepost.leases WHERE name = 'durability/a';
+-- permits and their number
+SELECT gatepost.semaphore_acquire('durability/permits', 2, '10 min') > 0 AS granted;
+\echo :LAST_ERROR_SQLSTATE
+RESET gatepost.durability;
+SELECT gatepost.semaphore_acquire('durability/permits', 2, '10 min') AS permit \gset
+SET gatepost.durability = 'standby';
+SELECT gatepost.semaphore_resize('durability/permits', 3);
+\echo :LAST_ERROR_SQLSTATE
+SELECT permits, live FROM gatepost.semaphores WHERE name = 'durability/permits';
 -- what grants nothing needs no standby: a refused try, a look, a fenced write, a transaction that rolls back
 SELECT gatepost.lease_acquire('durability/a', '10 min') AS held, gatepost.lease_status('durability/a', :a);
 BEGIN;
 SELECT gatepost.lease_acquire('durability/b', '10 min') > 0 AS granted;
 ROLLBACK;
 -- a release costs waiting when it is lost, no more
-SELECT gatepost.lease_release('durability/a', :a);
+SELECT gatepost.lease_release('durability/a', :a), gatepost.lease_release('durability/permits', :permit);
 
 -- read when the transaction commits: neither lowered before the grant nor raised after it counts
 BEGIN;
@@ -106,5 +115,16 @@ RELEASE a;
 INSERT INTO durability_rest VALUES (3);
 COMMIT;
 SELECT count(*) FROM durability_rest;
+-- also when another savepoint at its place is rolled back to afterwards
+BEGIN;
+SAVEPOINT a;
+SELECT gatepost.lease_acquire('durability/savepoint', '1 min') > 0 AS granted;
+RELEASE a;
+SAVEPOINT c;
+INSERT INTO durability_rest VALUES (4);
+ROLLBACK TO c;
+COMMIT;
+\echo :LAST_ERROR_SQLSTATE
+SELECT gatepost.lease_purge('0', 'durability/savepoint') AS no_row;
 RESET gatepost.durability;
 DROP TABLE durability_rest;

@@ -52,6 +52,16 @@ ROLLBACK TO s2;
 :write_a;
 :write_b;
 COMMIT;
+-- also one that a released savepoint has left to it
+BEGIN;
+SAVEPOINT outer_one;
+SAVEPOINT inner_one;
+SELECT gatepost.fence_use('a', :a);
+RELEASE inner_one;
+:write_a;
+ROLLBACK TO outer_one;
+:write_a;
+COMMIT;
 SELECT pg_temp.locks_left();
 -- so does an exception block; a use before it goes on
 CREATE FUNCTION pg_temp.in_block(a bigint, b bigint) RETURNS text LANGUAGE plpgsql AS $$
@@ -121,8 +131,13 @@ ROLLBACK;
 -- outside a block a use guards nothing, and says so unless a fence has asked for it
 \set VERBOSITY default
 SELECT gatepost.fence_use('a', :a);
-\set VERBOSITY terse
+-- which the next write without a token is told, of that lease, until a token is used
+UPDATE a SET v = 2;
+INSERT INTO marked VALUES (1);
+UPDATE b SET v = 2;
 BEGIN; SELECT gatepost.fence_use('a', :a); COMMIT;
+UPDATE a SET v = 2;
+\set VERBOSITY terse
 SELECT gatepost.fence_use(repeat('é', 100), gatepost.lease_acquire(repeat('é', 100), '1 h'));
 DO $$ BEGIN PERFORM gatepost.fence_use('a', token) FROM gatepost.leases WHERE name = 'a'; UPDATE a SET v = 3; END $$;
 DO $$ BEGIN PERFORM gatepost.fence_use('a', token) FROM gatepost.leases WHERE name = 'a'; END $$;
@@ -173,9 +188,15 @@ SELECT v FROM a;
 -- prepared transactions
 BEGIN; SELECT gatepost.fence_use('a', :a); UPDATE a SET v = 40; PREPARE TRANSACTION 'gatepost';
 SELECT count(*) FROM pg_prepared_xacts;
--- rolled back to before the use there is nothing to refuse
-BEGIN; SAVEPOINT s; SELECT gatepost.fence_use('a', :a); ROLLBACK TO s; PREPARE TRANSACTION 'gatepost';
+-- rolled back to before the use there is nothing to refuse, where the server prepares at all
+SELECT current_setting('max_prepared_transactions') <> '0' AS can_prepare \gset
+BEGIN; SAVEPOINT s; SELECT gatepost.fence_use('a', :a); ROLLBACK TO s;
+\if :can_prepare
+PREPARE TRANSACTION 'gatepost';
 ROLLBACK PREPARED 'gatepost';
+\else
+ROLLBACK;
+\endif
 
 -- thousands of names
 BEGIN;

@@ -75,6 +75,11 @@ SELECT gatepost.fenced_update('fenced_rows', '{"id": 2}', '{"v": "by mark"}', 3,
 SELECT * FROM fenced_rows WHERE id = 2;
 SELECT pg_temp.ask('SELECT gatepost.fenced_update(''fenced_rows'', ''{"id": 2}'', ''{"v": "x"}'', 2, fence_column => ''mark'')');
 
+-- a mark of this generation that was not drawn here, below the token: two servers have granted since they parted
+UPDATE fenced_rows SET fence = (:newest # 1) - 320 WHERE id = 2;
+SELECT left(pg_temp.ask('SELECT gatepost.fenced_update(''fenced_rows'', ''{"id": 2}'', ''{"v": "split"}'', $1)', :newest), 5);
+SELECT v, fence = (:newest # 1) - 320 AS mark_unchanged FROM fenced_rows WHERE id = 2;
+
 -- a mark above anything drawn here (a restored table): lower tokens are stale
 UPDATE fenced_rows SET fence = 9007199254740991 WHERE id = 2;
 SELECT left(pg_temp.ask('SELECT gatepost.fenced_update(''fenced_rows'', ''{"id": 2}'', ''{"v": "x"}'', $1)', :newest), 5);

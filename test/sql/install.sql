@@ -66,6 +66,12 @@ WHERE obj_description(objid, (SELECT relname FROM pg_class WHERE oid = classid))
 ORDER BY 1;
 SELECT obj_description(oid, 'pg_extension') IS NOT NULL FROM pg_extension WHERE extname = 'gatepost';
 
+-- what somebody may call or read; the comments of all the rest say that it is internal
+SELECT pg_describe_object(classid, objid, 0) FROM member
+WHERE classid IN ('pg_proc'::regclass, 'pg_class'::regclass)
+  AND obj_description(objid, (SELECT relname FROM pg_class WHERE oid = classid)) NOT LIKE 'Internal: %'
+ORDER BY pg_describe_object(classid, objid, 0) COLLATE "C";
+
 -- columns and triggers without a comment
 SELECT attrelid::regclass || '.' || attname
 FROM pg_attribute JOIN member ON objid = attrelid AND classid = 'pg_class'::regclass

@@ -103,6 +103,11 @@ CREATE FUNCTION query_lies(name text) RETURNS bigint PARALLEL SAFE LANGUAGE plpg
 AS 'BEGIN RETURN gatepost.lease_acquire(name, ''10 min''); END';
 SELECT query_lies('jobs/lies');
 \echo :LAST_ERROR_SQLSTATE
+-- so is one that takes a lock, which would be the worker's and gone with it
+CREATE FUNCTION query_lies_of_lock(name text, call text) RETURNS text PARALLEL SAFE LANGUAGE plpgsql
+AS 'DECLARE had text; BEGIN EXECUTE format(''SELECT gatepost.%s($1)'', call) INTO had USING name; RETURN had; END';
+SELECT pg_temp.ask(format('SELECT query_lies_of_lock(''jobs/lies'', %L)', call))
+FROM unnest(ARRAY['advisory_xact_lock', 'try_advisory_xact_lock', 'advisory_lock', 'try_advisory_lock', 'advisory_unlock']) AS call;
 SELECT count(set_config(name, 'off', false)) AS off FROM pg_settings
 WHERE name IN ('force_parallel_mode', 'debug_parallel_query');
 SELECT query_lies('jobs/lies') > 0 AS granted;
@@ -116,4 +121,4 @@ COMMIT;
 SELECT pg_temp.held();
 
 DROP TABLE query_jobs, query_runs;
-DROP FUNCTION query_acquire, query_lies;
+DROP FUNCTION query_acquire, query_lies, query_lies_of_lock;

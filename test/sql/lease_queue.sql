@@ -163,6 +163,14 @@ SELECT call, left(pg_temp.ask('SELECT gatepost.' || call), 5) FROM unnest(ARRAY[
   'lease_transfer(''queue/a'', 1, pg_temp.id(1))', 'lease_watch(''queue/a'')', 'lease_unwatch(''queue/a'')']) AS call;
 SELECT place, pid, name, owner FROM gatepost.waiter_places(gatepost.advisory_key('queue/a')) ORDER BY place;
 RESET ROLE;
+-- nor is it handed to him, though he has had his place before: as if he asked himself
+SELECT pg_temp.ask('SELECT gatepost.lease_transfer(''queue/a'', $1, pg_temp.id(6))', :c), gatepost.lease_status('queue/a', :c);
+-- who has no live lease to hand over is told nothing of it
+SELECT gatepost.lease_transfer('queue/a', :b, pg_temp.id(6));
+SELECT gatepost.rule_add('queue/a', 'regress_gatepost_outside', 'hold') \gset
+SELECT gatepost.lease_transfer('queue/a', :c, pg_temp.id(6)) > :c;
+SELECT role, owner FROM gatepost.leases WHERE name = 'queue/a';
+SELECT gatepost.rule_drop('queue/a', 'regress_gatepost_outside', 'hold') \gset
 SELECT gatepost.rule_drop('queue/', 'postgres', 'hold'), gatepost.rule_drop('queue/', 'postgres', 'see') \gset
 
 SELECT count(gatepost.lease_unqueue('queue/a', pg_temp.id(n))) FROM generate_series(1, 9) AS n;

@@ -21,7 +21,7 @@ DO $$
 DECLARE
   t bigint;
 BEGIN
-  WHILE (SELECT count(*) FROM grants) < 25 LOOP
+  WHILE (SELECT count(*) FROM grants) < 25 AND clock_timestamp() < now() + interval '20 s' LOOP
     t := gatepost.lease_acquire('ttl/short', '2 ms');
     IF t IS NOT NULL THEN
       INSERT INTO grants SELECT token, acquired_at, expires_at FROM gatepost.leases WHERE name = 'ttl/short';

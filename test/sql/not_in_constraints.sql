@@ -10,6 +10,7 @@ CREATE DOMAIN constraints_name AS text;
 CREATE FOREIGN DATA WRAPPER constraints_fdw;
 CREATE SERVER constraints_server FOREIGN DATA WRAPPER constraints_fdw;
 CREATE TABLE constraints_parted (name text, token bigint) PARTITION BY LIST (name);
+CREATE OPERATOR public.!!! (FUNCTION = gatepost.lease_release, LEFTARG = text, RIGHTARG = bigint);
 
 SELECT command, pg_temp.try(command) FROM (VALUES
   ('CREATE TABLE constraints_new (name text CHECK (gatepost.lease_acquire(name, ''1 s'') IS NOT NULL))'),
@@ -25,6 +26,9 @@ SELECT command, pg_temp.try(command) FROM (VALUES
   ('CREATE SCHEMA constraints_schema CREATE TABLE constraints_new (name text CHECK (gatepost.lease_break(name) IS NULL))'),
   ('CREATE DOMAIN constraints_new AS text CHECK (gatepost.lease_acquire(VALUE, ''1 s'') IS NOT NULL)'),
   ('ALTER DOMAIN constraints_name ADD CHECK (gatepost.lease_status(VALUE, 1) = ''held'')'),
+  ('ALTER TABLE constraints_rows ADD CHECK (name !!! token)'),
+  ('ALTER TABLE constraints_rows ADD CHECK (name !!! ANY (ARRAY[token]))'),
+  ('ALTER DOMAIN constraints_name ADD CHECK (VALUE !!! 1)'),
   ('CREATE INDEX ON constraints_rows (gatepost.lease_status(name, token))'),
   ('CREATE INDEX ON constraints_rows (name) WHERE gatepost.lease_status(name, token) = ''held'''),
   ('CREATE UNIQUE INDEX ON constraints_rows ((gatepost.lease_acquire(name, ''1 s'') IS NULL))'),
@@ -39,6 +43,24 @@ BEGIN;
 CREATE TABLE constraints_new (name text);
 ALTER TABLE constraints_new ADD CHECK (gatepost.lease_status(name, 1) = 'held');
 COMMIT;
+
+-- where nobody says what a command has made
+CREATE FUNCTION constraints_try(command text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+  EXECUTE command;
+  RETURN 'done';
+EXCEPTION WHEN OTHERS THEN
+  RETURN SQLSTATE || ' ' || SQLERRM;
+END $$;
+CREATE MATERIALIZED VIEW constraints_within AS SELECT command, public.constraints_try(command) FROM (VALUES
+  ('CREATE DOMAIN public.constraints_new AS text CHECK (gatepost.lease_acquire(VALUE, ''1 s'') IS NOT NULL)'),
+  ('CREATE TABLE public.constraints_new (name text CHECK (gatepost.lease_release(name, 1)))'),
+  ('CREATE DOMAIN public.constraints_new AS int CHECK (VALUE > 0)'),
+  ('DROP DOMAIN public.constraints_new')) AS v(command) WITH NO DATA;
+REFRESH MATERIALIZED VIEW constraints_within;
+TABLE constraints_within;
+DROP MATERIALIZED VIEW constraints_within;
+DROP FUNCTION constraints_try;
 
 -- nothing of it is left
 SELECT count(*) FROM pg_class WHERE relname = 'constraints_new';
@@ -74,4 +96,5 @@ DROP VIEW constraints_view;
 DROP TABLE constraints_rows, constraints_parted, constraints_third;
 DROP DOMAIN constraints_name, constraints_other;
 DROP FUNCTION public.lease_status(text, bigint);
+DROP OPERATOR public.!!! (text, bigint);
 DROP FOREIGN DATA WRAPPER constraints_fdw CASCADE;

@@ -16,7 +16,8 @@ RESET client_min_messages;
 CREATE DOMAIN mark AS bigint;
 CREATE DOMAIN word AS text;
 CREATE TABLE t (id int, small smallint, big bigint, u uuid, b boolean, v text, vc varchar(10), w word, fence bigint,
-  made int GENERATED ALWAYS AS (id + 1) STORED, counted bigint GENERATED ALWAYS AS IDENTITY, m mark, f float8, n numeric,
+  made int GENERATED ALWAYS AS (id + 1) STORED, counted bigint GENERATED ALWAYS AS IDENTITY,
+  reckoned bigint GENERATED ALWAYS AS (id + 1) STORED, m mark, f float8, n numeric,
   at timestamptz, d date, c char(3), ic text COLLATE no_case, name name, bytes bytea, js jsonb, "}" int);
 GRANT ALL ON t TO regress_gatepost_owner;
 CREATE VIEW seen AS SELECT * FROM t;
@@ -38,7 +39,7 @@ SELECT call, pg_temp.try('SELECT gatepost.fence_protect(' || call || ')') FROM u
   '''t'', ''{nothing}''', '''t'', ''{ctid}''', '''t'', ''{tableoid}''', '''t'', ''{ID}''', '''t'', ''{ id}''', '''t'', ''{' || repeat('c', 100) || '}''',
   '''t'', ''{}}''', '''t'', ''{f}''', '''t'', ''{n}''', '''t'', ''{at}''', '''t'', ''{d}''', '''t'', ''{c}''', '''t'', ''{ic}''', '''t'', ''{name}''', '''t'', ''{bytes}''',
   '''t'', ''{js}''', '''t'', ''{made}''', '''t'', NULL, ''nothing''', '''t'', NULL, ''ctid''', '''t'', NULL, ''''', '''t'', NULL, ''id''', '''t'', NULL, ''v''', '''t'', NULL, ''m''',
-  '''t'', NULL, ''made''', '''t'', NULL, ''counted''', '''seen'', ''x''', '''kept'', ''x''', '''numbers'', ''x''', '''t_index'', ''x''', '''pair'', ''x''', '''abroad'', ''x''',
+  '''t'', NULL, ''made''', '''t'', NULL, ''counted''', '''t'', NULL, ''reckoned''', '''seen'', ''x''', '''kept'', ''x''', '''numbers'', ''x''', '''t_index'', ''x''', '''pair'', ''x''', '''abroad'', ''x''',
   '''pg_catalog.pg_class'', ''x''', '''pg_catalog.pg_authid'', ''x''', '''gatepost.lease_slots'', ''x''', '''gatepost.floor'', ''x''', '''gatepost.name_rules'', ''x''',
   '''gatepost.leases'', ''x''']) WITH ORDINALITY AS u(call, n) ORDER BY n;
 SELECT call, pg_temp.try('SELECT gatepost.fence_unprotect(' || call || ')') FROM unnest(ARRAY[

@@ -147,4 +147,14 @@ SELECT gatepost.lease_status('sem', :b), gatepost.lease_renew('sem', :c), gatepo
 :show;
 SELECT gatepost.lease_status('sem', :c);
 DROP TABLE work;
+
+-- who comes late gives nobody else's permit back, however often he tries
+SELECT gatepost.semaphore_acquire('one', 1, '1 ms') AS late \gset
+SELECT pg_temp.wait_until('gatepost.lease_status(''one'', $1) = ''lapsed''', :late);
+SELECT permits, live, free FROM gatepost.semaphores WHERE name = 'one';
+SELECT gatepost.semaphore_acquire('one', 1, '1 h') AS next \gset
+SELECT gatepost.lease_release('one', :late), gatepost.lease_release('one', :late), gatepost.lease_renew('one', :late);
+SELECT gatepost.semaphore_acquire('one', 1, '1 h') IS NULL, gatepost.lease_renew('one', :next);
+SELECT permits, live, free FROM gatepost.semaphores WHERE name = 'one';
+SELECT gatepost.lease_release('one', :next), gatepost.lease_purge('0', 'one');
 SELECT pg_temp.locks_left();

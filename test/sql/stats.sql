@@ -11,7 +11,7 @@ CREATE DATABASE regress_stats;
 
 SELECT count(*) FROM gatepost.stats;
 -- common.sql has drawn one token
-SELECT tokens_drawn_total, leases_held, permits_held, leases_in_flight, leases_recovering, leases_lapsed, waiters, keepers FROM gatepost.stats;
+SELECT tokens_drawn_total, leases_held, permits_held, leases_in_flight, leases_recovering, leases_lapsed, waiters, waiters_outside, keepers FROM gatepost.stats;
 SELECT next_expiry_seconds, oldest_keeper_seconds, takeovers, breaks FROM gatepost.stats;
 SELECT generation = gatepost.token_generation() AND counter_left BETWEEN 0 AND 536870911 FROM gatepost.stats;
 
@@ -28,6 +28,18 @@ SELECT gatepost.lease_acquire('stats/d', '1 h') > 0;
 SELECT leases_held, keepers, oldest_keeper_seconds > 0 FROM gatepost.stats;
 ROLLBACK;
 SELECT leases_held, keepers, tokens_drawn_total, :left - counter_left FROM gatepost.stats;
+
+-- permits by their weight, and who waits outside; a watcher does not
+SELECT gatepost.semaphore_acquire('stats/sem', 9, '1 h') AS light, gatepost.semaphore_acquire('stats/sem', 9, '1 h', weight => 5) AS heavy \gset
+SELECT permits_held, leases_held FROM gatepost.stats;
+SELECT kind, slot > 0 AS above_0, weight FROM gatepost.leases WHERE name IN ('stats/a', 'stats/sem') ORDER BY kind, weight;
+SELECT gatepost.lease_release('stats/sem', :heavy) \gset
+SELECT permits_held FROM gatepost.stats;
+SELECT gatepost.lease_release('stats/sem', :light) \gset
+SELECT count(gatepost.lease_queue(name, gen_random_uuid(), '1 h', '5 min')), count(gatepost.lease_watch(name)) FROM unnest('{stats/a,stats/a,stats/b}'::text[]) AS name;
+SELECT waiters, waiters_outside FROM gatepost.stats;
+SELECT count(gatepost.lease_unqueue(name, request_id)) FROM gatepost.queue WHERE arrival > 0;
+SELECT waiters, waiters_outside FROM gatepost.stats;
 
 -- takeovers and breaks, of the history
 SET gatepost.history_retention = '1 h';

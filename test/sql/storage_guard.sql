@@ -67,6 +67,9 @@ SELECT change, pg_temp.with_change(change, undo) FROM (VALUES
   ('CREATE INDEX guard_part ON gatepost.lease_slots (token) WHERE token > 7', 'DROP INDEX gatepost.guard_part'),
   ('CREATE UNIQUE INDEX guard_uexpr ON gatepost.lease_slots ((token + 1))', 'DROP INDEX gatepost.guard_uexpr'),
   ('CREATE UNIQUE INDEX guard_unique ON gatepost.lease_slots (token)', 'DROP INDEX gatepost.guard_unique'),
+  ('CREATE INDEX guard_superseded ON gatepost.lease_slots (superseded)', 'DROP INDEX gatepost.guard_superseded'),
+  ('CREATE INDEX guard_asked ON gatepost.lease_slots (name, yield_asked)', 'DROP INDEX gatepost.guard_asked'),
+  ('CREATE INDEX guard_reason ON gatepost.lease_slots (token) INCLUDE (yield_reason)', 'DROP INDEX gatepost.guard_reason'),
   ('CREATE INDEX guard_hash ON gatepost.lease_slots USING hash (token)', 'DROP INDEX gatepost.guard_hash')) AS v(change, undo);
 -- also when the change is committed, and seen by a session that has used the table before
 CREATE INDEX guard_expr ON gatepost.lease_slots (lower(name));
@@ -190,3 +193,14 @@ SELECT pg_temp.ask('SELECT gatepost.lease_acquire(''guard/collation'', ''1 min''
 ROLLBACK;
 SELECT gatepost.lease_acquire('guard/collation', '1 min') > 0 AS undone;
 SELECT count(gatepost.lease_break(name)) FROM gatepost.leases WHERE name = 'guard/collation' AND state = 'held';
+
+-- what is there instead, for each table that a statement may want to empty
+\set VERBOSITY default
+DELETE FROM gatepost.lease_slots;
+DELETE FROM gatepost.queue;
+DELETE FROM gatepost.name_rules;
+DELETE FROM gatepost.refusal_counters;
+DELETE FROM gatepost.refusal_history;
+DELETE FROM gatepost.identity;
+TRUNCATE gatepost.marks;
+TRUNCATE gatepost.claims;

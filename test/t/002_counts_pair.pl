@@ -22,7 +22,7 @@ checkpoint_timeout = 1h
 sub figures
 {
 	my ($sql) = @_;
-	my $count = q(SELECT wal_sync, pg_snapshot_xmax(pg_current_snapshot()) FROM pg_stat_wal);
+	my $count = 'SELECT ' . log_flushes($node) . ', pg_snapshot_xmax(pg_current_snapshot())';
 	# Whoever was here before has to have left: a query's session does when the next is asked.
 	query($node, 'SELECT true');
 	$node->poll_query_until('postgres', q(SELECT count(*) = 1 FROM pg_stat_activity

@@ -36,7 +36,7 @@ ok(wait_blocked($node, $pid), 'the statement is halfway through');
 sub others_work
 {
 	my ($when) = @_;
-	is(our_locks($node), 0, "$when: no lock of a name is left");
+	no_lock_left($node, "$when: no lock of a name is left");
 	is(query($node, 'SELECT count(*) FROM parts'), 0, "$when: a query over 60 partitions works");
 	is(acquire($node, 'name-7', '1 h'), '', "$when: a granted name is busy");
 	my $token = acquire($node, "other $when", '1 h');

@@ -5,6 +5,7 @@ use warnings FATAL => 'all';
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use Gatepost;
+use Gatepost::Crash;
 use Test::More;
 
 # Nobody but the grant itself brings the log to disk.
@@ -35,8 +36,29 @@ for my $round (1 .. 3)
 	cmp_ok($last, '>', $tokens[-1], "round $round: the next token is larger");
 }
 
+# Each by itself: what is flushed later takes along what was logged before.
+my $held = acquire($node, 'renewed', '1 h');
+acquire($node, 'broken', '1 h');
+query($node, q(SELECT gatepost.semaphore_acquire('permits', 3, '1 h')));
+my $semaphore = q(FROM gatepost.semaphores WHERE name = 'permits');
+for my $case (
+	[
+		'a renewal', "gatepost.lease_renew('renewed', $held, '2 h')",
+		q(SELECT ttl FROM gatepost.leases WHERE name = 'renewed'), '02:00:00'
+	],
+	[ 'a break', q(gatepost.lease_break('broken') > 0), q(SELECT state FROM gatepost.leases WHERE name = 'broken'), 'broken' ],
+	[ 'a permit', q(gatepost.semaphore_acquire('permits', 3, '1 h') > 0), "SELECT live $semaphore", 2 ],
+	[ 'a resize', q(gatepost.semaphore_resize('permits', 5)), "SELECT permits $semaphore", 5 ])
+{
+	my ($what, $call, $look, $found) = @$case;
+	is(query($node, "SET synchronous_commit = off; SELECT $call"), 't', "$what is reported");
+	$node->stop('immediate');
+	start_server($node);
+	is(query($node, $look), $found, "$what that was reported is there after a crash");
+}
+
 # A token that was seen, whose grant was never committed.
-for my $how (qw(immediate backend))
+for my $how (ways_to_crash())
 {
 	for my $draws (1, 40)
 	{
@@ -47,19 +69,8 @@ for my $how (qw(immediate backend))
 		my $seen = session_query($open,
 			"SELECT max(gatepost.lease_acquire('open $how $draws ' || n, '1 h')) FROM generate_series(1, $draws) n");
 		cmp_ok($seen, '>', $last, "$how, $draws draw(s): a token is seen inside a transaction");
-		if ($how eq 'immediate')
-		{
-			$node->stop('immediate');
-			end_session($open);
-			start_server($node);
-		}
-		else
-		{
-			# One backend dies; the server restarts all of them.
-			kill 'KILL', $pid;
-			end_session($open);
-			$node->poll_query_until('postgres', 'SELECT true');
-		}
+		crash($node, $how, $pid);
+		end_session($open);
 		is(status($node, "open $how $draws 1", $seen), 'unknown', "$how, $draws draw(s): its grant is gone");
 		$last = acquire($node, "open $how $draws 1", '1 h');
 		cmp_ok($last, '>', $seen, "$how, $draws draw(s): the token is not handed out again");

@@ -9,20 +9,23 @@ use Test::More;
 
 my $node = new_server('release', conf => "wal_writer_delay = 10s\nwal_writer_flush_after = 100MB\n");
 
-my $token = acquire($node, 'x', '1 h');
-is(query($node, "SELECT gatepost.lease_release('x', $token)"), 't', 'a release is reported');
-$node->stop('immediate');
-start_server($node);
-
-# Nothing flushed the release, so it is lost; the lease is as it was.
-my $state = status($node, 'x', $token);
-like($state, qr/^(held|released)$/, "after the crash the lease is $state");
-SKIP:
+# Nothing flushes a release, so it is lost and the lease is as it was; but for one round or another in which the server
+# happens to write its log just then.
+my ($token, $state) = (0, '');
+for my $round (1 .. 10)
 {
-	skip 'the release had come to disk', 2 if $state eq 'released';
-	is(acquire($node, 'x', '1 h'), '', 'a lost release leaves the name held');
-	is(query($node, "SELECT gatepost.lease_release('x', $token)"), 't', 'by a holder who can release again');
+	my $next = acquire($node, 'x', '1 h');
+	cmp_ok($next, '>', $token, "round $round: the token is larger");
+	$token = $next;
+	is(query($node, "SELECT gatepost.lease_release('x', $token)"), 't', "round $round: a release is reported");
+	$node->stop('immediate');
+	start_server($node);
+	$state = status($node, 'x', $token);
+	last if $state ne 'released';
 }
+is($state, 'held', 'a release that a crash took is as if it had not been');
+is(acquire($node, 'x', '1 h'), '', 'a lost release leaves the name held');
+is(query($node, "SELECT gatepost.lease_release('x', $token)"), 't', 'by a holder who can release again');
 cmp_ok(acquire($node, 'x', '1 h'), '>', $token, 'and the next grant has a larger token');
 
 # A release that is part of more is as durable as the rest.
@@ -46,7 +49,8 @@ my $remaining = q(SELECT extract(epoch FROM remaining) FROM gatepost.leases WHER
 my $before = query($node, $remaining);
 $node->stop('immediate');
 start_server($node);
-cmp_ok(query($node, $remaining), '<', $before, 'the crash did not prolong the lease');
+my $after = query($node, $remaining);
+ok($after < $before || $after == 0, "the crash did not prolong the lease: $before s, then $after s");
 ok($node->poll_query_until('postgres', "SELECT gatepost.lease_status('z', $dead) = 'lapsed'"),
 	"a dead holder's lease lapses");
 cmp_ok(monotonic() - $asked, '>=', 3, 'but not before its deadline');

@@ -11,8 +11,9 @@ use Test::More;
 my $primary = new_server('primary', allows_streaming => 1);
 my $standby = new_standby('standby', $primary);
 
-my $generation = query($primary, 'SELECT gatepost.token_generation()');
 my $long = acquire($primary, 'long', '1 h');
+# The first grant has raised it.
+my $generation = query($primary, 'SELECT gatepost.token_generation()');
 my $asked = monotonic();
 my $short = acquire($primary, 'short', '4 s');
 $primary->wait_for_catchup($standby);
@@ -26,7 +27,7 @@ is(session_error($connected, "SELECT gatepost.lease_acquire('long', '1 s')"), '2
 query($standby, q(ALTER SYSTEM SET primary_conninfo = ''; SELECT pg_reload_conf()));
 $standby->poll_query_until('postgres', 'SELECT count(*) = 0 FROM pg_stat_wal_receiver') or die 'still streaming';
 my $highest = query($primary,
-	q(SELECT max(gatepost.lease_acquire('unseen-' || n, '1 h')) FROM generate_series(1, 100) n));
+	q(SELECT max(gatepost.lease_acquire('unseen-' || n, '1 h')) FROM generate_series(1, 300) n));
 my $unseen = acquire($primary, 'unseen', '1 h');
 cmp_ok($unseen, '>', $highest, 'the primary went on alone');
 

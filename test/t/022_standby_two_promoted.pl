@@ -40,7 +40,7 @@ my $third = new_standby('third', $node{left});
 $node{left}->wait_for_catchup($third);
 my $generation = query($third, 'SELECT gatepost.token_generation()');
 my $highest = query($node{left},
-	q(SELECT max(gatepost.lease_acquire('left-' || n, '1 h')) FROM generate_series(1, 100) n));
+	q(SELECT max(gatepost.lease_acquire('left-' || n, '1 h')) FROM generate_series(1, 300) n));
 $node{left}->stop('immediate');
 finish_promotion($third);
 cmp_ok(acquire($third, 'fresh', '1 h'), '>', $highest, 'the second promotion draws above the first');

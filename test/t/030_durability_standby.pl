@@ -28,14 +28,11 @@ sub unavailable
 	is(query($primary, $expires), $before, "$when: and changed nothing");
 	is(query($primary, "$ask SELECT gatepost.lease_acquire('held $when', '1 h')"), '', "$when: busy is an answer");
 	is(query($primary, "$ask SELECT gatepost.lease_release('held $when', $held)"), 't', "$when: a release needs no standby");
-	is(our_locks($primary), 0, "$when: no lock is left");
+	no_lock_left($primary, "$when: no lock is left");
 	return;
 }
 unavailable('no standby is named');
-query($primary, q(ALTER SYSTEM SET synchronous_standby_names = 'standby'; SELECT pg_reload_conf()));
-$primary->poll_query_until('postgres', q(SELECT current_setting('synchronous_standby_names') = 'standby'));
-query($primary, q(ALTER SYSTEM SET synchronous_commit = local; SELECT pg_reload_conf()));
-$primary->poll_query_until('postgres', q(SELECT current_setting('synchronous_commit') = 'local'));
+configure($primary, synchronous_commit => 'local', synchronous_standby_names => 'standby');
 unavailable('the standby is away');
 
 my $standby = new_standby('standby', $primary);
@@ -45,8 +42,8 @@ my $token = query($primary, "$ask SELECT gatepost.lease_acquire('x', '1 h')");
 ok($token > 0, 'with the standby connected the grant goes through');
 
 # A standby that takes nothing: who asks for it waits.
-my $receiver = query($standby, q(SELECT pid FROM pg_stat_wal_receiver));
-kill 'STOP', $receiver;
+my $receiver = stop_receiver($standby);
+END { kill 'CONT', $receiver if defined $receiver; }
 my $waiting = session($primary);
 my $pid = session_query($waiting, "SET synchronous_commit = off; $ask SELECT pg_backend_pid()");
 send_query($waiting, "SELECT gatepost.lease_acquire('awaited', '1 h')");

@@ -44,7 +44,7 @@ is(session_error($session, 'COMMIT'), 'LG007', 'the standby is lost before the c
 is(session_query($session, q(SELECT count(*) FROM gatepost.leases WHERE name = 'between')), 0, 'nothing was granted');
 is(query($primary, q(SELECT ttl FROM gatepost.leases WHERE name = 'renewed')), '01:00:00', 'and the renewal is undone');
 is(session_query($session, "SELECT gatepost.lease_status('renewed', $renewed)"), 'held', 'the lease is as it was');
-is(our_locks($primary), 0, 'no lock is left');
+no_lock_left($primary, 'no lock is left');
 
 # It comes back while a transaction is open.
 session_query($session, 'BEGIN');
@@ -57,7 +57,7 @@ is(query($primary, q(SELECT state FROM gatepost.leases WHERE name = 'back')), 'h
 	'it is back before the commit: granted');
 
 # Lost during the wait: the session waits on, and nothing but the standby lets it go.
-kill 'STOP', my $receiver = query($standby{right}, 'SELECT pid FROM pg_stat_wal_receiver');
+my $receiver = stop_receiver($standby{right});
 session_query($session, q(SET statement_timeout = '200ms'; SET lock_timeout = '200ms'));
 send_query($session, q(SELECT gatepost.lease_acquire('during', '1 h')));
 ok(wait_blocked($primary, $pid, 'SyncRep'), 'a commit waits for a standby that does not answer');
@@ -76,10 +76,10 @@ ok($error eq '' && $during > $renewed, 'another standby comes: granted');
 is(status($primary, 'during', $during), 'held', 'and held');
 
 # Two are asked for and one is there.
-query($primary, q(ALTER SYSTEM SET synchronous_standby_names = 'ANY 2 (left, right)'; SELECT pg_reload_conf()));
+configure($primary, synchronous_standby_names => 'ANY 2 (left, right)');
 wait_standbys('quorum');
 session_query($session, 'RESET statement_timeout; RESET lock_timeout');
-is(session_query($session, 'SHOW synchronous_standby_names'), 'ANY 2 (left, right)', 'the session knows');
+wait_session($session, 'SHOW synchronous_standby_names', 'ANY 2 (left, right)');
 is(session_error($session, q(SELECT gatepost.lease_acquire('one of two', '1 h'))), 'LG007',
 	'one of two that are asked for: refused');
 start_server($standby{right});

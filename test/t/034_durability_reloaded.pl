@@ -14,13 +14,9 @@ my $standby = new_standby('standby', $primary);
 sub reload
 {
 	my ($session, $setting, $value) = @_;
-	query($primary, "LOAD 'gatepost'; ALTER SYSTEM SET $setting = '$value'; SELECT pg_reload_conf()");
-	$primary->poll_query_until('postgres', "SELECT current_setting('$setting') = '$value'") or die "no $setting";
-	for (1 .. 1000)
-	{
-		return if session_query($session, "SELECT current_setting('$setting')") eq $value;
-	}
-	die "the session does not read $setting";
+	configure($primary, $setting => $value);
+	wait_session($session, "SELECT current_setting('$setting')", $value);
+	return;
 }
 
 sub wait_state

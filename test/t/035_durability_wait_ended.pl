@@ -10,10 +10,9 @@ use Test::More;
 
 my $primary = new_server('primary', allows_streaming => 1);
 my $standby = new_standby('standby', $primary);
-query($primary, q(ALTER SYSTEM SET synchronous_commit = local; ALTER SYSTEM SET synchronous_standby_names = 'standby'));
-query($primary, 'SELECT pg_reload_conf()');
+configure($primary, synchronous_commit => 'local', synchronous_standby_names => 'standby');
 $primary->poll_query_until('postgres', q(SELECT sync_state = 'sync' FROM pg_stat_replication)) or die 'no synchronous standby';
-my $receiver = query($standby, 'SELECT pid FROM pg_stat_wal_receiver');
+my $receiver;
 END { kill 'CONT', $receiver if defined $receiver; }
 
 my %request = (
@@ -44,7 +43,7 @@ sub asked_again
 	like(status($standby, $name, $again), qr/held/, "$name: and the standby has it");
 	return;
 }
-kill 'STOP', $receiver;
+$receiver = stop_receiver($standby);
 
 # Cancelled: a warning, and the answer of the statement all the same.
 my ($session, $pid) = waiting_session(request('cancelled'));
@@ -78,7 +77,7 @@ like($session->{stderr}, qr/WARNING:\s+57P01.*(?:FATAL:\s+57P01|connection)/s,
 is($session->{stdout} =~ s/\s*sent\s*//r, '', 'terminated: no answer');
 is(query($primary, q(SELECT state FROM gatepost.leases WHERE name = 'terminated')), 'held',
 	'terminated: the grant is there');
-is(our_locks($primary), 0, 'terminated: no lock is left');
+no_lock_left($primary, 'terminated: no lock is left');
 
 # The server crashes.
 ($session) = waiting_session(request('crashed'));

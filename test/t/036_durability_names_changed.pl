@@ -11,7 +11,7 @@ use Test::More;
 my $primary = new_server('primary', allows_streaming => 1);
 my $standby = new_standby('standby', $primary);
 my $checkpointer = query($primary, q(SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'));
-my $receiver = query($standby, 'SELECT pid FROM pg_stat_wal_receiver');
+my $receiver;
 END { kill 'CONT', grep { defined } $checkpointer, $receiver; }
 
 my $session = session($primary);
@@ -35,23 +35,17 @@ sub complaint
 }
 
 # Session and sender have read the name, and the checkpointer has not.
-kill 'STOP', $receiver, $checkpointer;
+$receiver = stop_receiver($standby);
+kill 'STOP', $checkpointer;
 set_names('standby', 'sync');
-for (1 .. 1000)
-{
-	last if session_query($session, 'SHOW synchronous_standby_names') eq 'standby';
-}
+wait_session($session, 'SHOW synchronous_standby_names', 'standby');
 $session->query(q(SELECT gatepost.lease_acquire('early', '1 h')));
 like(complaint(), $refused_or_warned, 'named, and no commit waits yet: refused or warned of');
 kill 'CONT', $receiver, $checkpointer;
 
-# With the name read everywhere a grant waits, and needs no warning. A try that is refused tells nothing.
-for (1 .. 1000)
-{
-	my $token = $session->query(q(SELECT gatepost.lease_acquire('settles', '1 microsecond')));
-	last if complaint() !~ $refused_or_warned && $token =~ /^\d+$/;
-}
-kill 'STOP', $receiver;
+# With the name read everywhere a grant waits, and needs no warning.
+configure($primary, synchronous_standby_names => 'standby');
+$receiver = stop_receiver($standby);
 send_query($session, q(SELECT gatepost.lease_acquire('waits', '1 h')));
 ok(wait_blocked($primary, $pid, 'SyncRep'), 'a grant waits');
 kill 'CONT', $receiver;
@@ -59,7 +53,7 @@ $session->query('');
 is(complaint() =~ s/background_psql: .*\n//gr, '', 'and is reported with no warning');
 
 # The name is taken away during the wait.
-kill 'STOP', $receiver;
+$receiver = stop_receiver($standby);
 send_query($session, q(SELECT gatepost.lease_acquire('let go', '1 h')));
 ok(wait_blocked($primary, $pid, 'SyncRep'), 'a grant waits');
 query($primary, q(ALTER SYSTEM SET synchronous_standby_names = ''; SELECT pg_reload_conf()));

@@ -38,7 +38,9 @@ sub refused
 	query($subscriber, qq(SELECT gatepost.lease_release(name, token) FROM gatepost.leases WHERE name = 'shared $how'));
 	query($subscriber, "SELECT gatepost.lease_purge('0', 'shared')");
 	query($subscriber, 'ALTER SUBSCRIPTION sub DISABLE; ALTER SUBSCRIPTION sub SET (slot_name = NONE); DROP SUBSCRIPTION sub');
-	$publisher->poll_query_until('postgres', 'SELECT count(*) = 0 FROM pg_replication_slots WHERE active');
+	# Who copies a table may be making its slot.
+	$publisher->poll_query_until('postgres', q(SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'walsender'))
+	  or die 'still connected';
 	query($publisher, 'SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots');
 	return;
 }

@@ -15,12 +15,12 @@ query($node, 'CREATE UNLOGGED TABLE answers (name text, token bigint)');
 my %script = (
 	autocommit => q(
 \set n :n + 1
-INSERT INTO answers SELECT 'autocommit-' || :n, gatepost.lease_acquire('autocommit-' || :n, '60 s');
+INSERT INTO answers SELECT 'autocommit-' || :n, gatepost.lease_acquire('autocommit-' || :n, '1 h');
 ),
 	transaction => q(
 \set n :n + 1
 BEGIN;
-SELECT coalesce(gatepost.lease_acquire('transaction-' || :n, '60 s'), 0) AS token \gset
+SELECT coalesce(gatepost.lease_acquire('transaction-' || :n, '1 h'), 0) AS token \gset
 INSERT INTO answers VALUES ('transaction-' || :n, nullif(:token, 0));
 COMMIT;
 ));
@@ -44,6 +44,6 @@ is(query($node, 'SELECT count(*) - count(DISTINCT token) FROM answers WHERE toke
 is( query($node, q(SELECT count(*) FROM answers JOIN gatepost.leases USING (name, token) WHERE state = 'held')),
 	2000,
 	'and each is the one that holds its name');
-is(our_locks($node), 0, 'no lock is left');
+no_lock_left($node, 'no lock is left');
 
 done_testing();

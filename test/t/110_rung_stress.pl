@@ -134,6 +134,6 @@ is( query(
 			FROM held WINDOW before AS (PARTITION BY name ORDER BY since ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) h
 		WHERE since < CASE WHEN shared THEN exclusive_until ELSE any_until END)),
 	'0|', 'no two holders met');
-is(our_locks($node), 0, 'no lock is left');
+no_lock_left($node, 'no lock is left');
 
 done_testing();

@@ -26,7 +26,7 @@ for my $name (qw(x free lapsed))
 		is(session_error($session, "SELECT gatepost.$call"), '25006', "$call is refused on a standby");
 	}
 }
-is(our_locks($standby), 0, 'no lock is held there');
+no_lock_left($standby, 'no lock is held there');
 is(session_query($session, q(SELECT gatepost.advisory_key('a'))), '-3848465438864589366', 'advisory_key answers');
 is(session_query($session, 'SELECT count(*) FROM gatepost.advisory_locks'), 0, 'the view is there, and of that server only');
 

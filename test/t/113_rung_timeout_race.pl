@@ -57,32 +57,48 @@ for my $how ('try', 'try in transaction', 'lock_timeout')
 	is(query($node, "SELECT count(*) FROM rounds WHERE how = '$how' AND answer NOT IN ('true', '$no')"), 0, "$how: no other answer");
 }
 is(query($node, "SELECT count(*) FROM rounds WHERE held <> (answer = 'true')"), 0, 'the answer is true if the lock is held, and only then');
-is(our_locks($node), 0, 'no lock is left');
+no_lock_left($node, 'no lock is left');
 
 # Granted while the waiter's process is stopped, its time over when it goes on: whatever it makes of that, the answer is
 # true if the lock is held, and a false leaves the name free.
-my ($holder, $waiter) = (session($node), session($node));
-my $pid = session_query($waiter, 'SELECT pg_backend_pid()');
-for my $call ("try_advisory_lock('stopped', '300 ms')", "try_advisory_lock('stopped', '300 ms', true)", "try_advisory_xact_lock('stopped', '300 ms')",
-	"advisory_lock('stopped')")
+# All of them at once, with time enough to be seen waiting.
+my $limit = 10;
+my $holder = session($node);
+my $number = 0;
+my @waiters;
+for my $call ("try_advisory_lock('NAME', '$limit s')", "try_advisory_lock('NAME', '$limit s', true)",
+	"try_advisory_xact_lock('NAME', '$limit s')", "advisory_lock('NAME')")
 {
-	session_query($holder, q(SELECT gatepost.advisory_lock('stopped')));
-	session_query($waiter, q(SET lock_timeout = ') . ($call =~ /try/ ? 0 : '300 ms') . q('; BEGIN));
-	send_query($waiter, "SELECT gatepost.$call");
-	ok(wait_blocked($node, $pid), "$call: waits");
-	kill 'STOP', $pid;
-	session_query($holder, q(SELECT gatepost.advisory_unlock('stopped')));
-	wait_monotonic(monotonic() + 0.4);
-	kill 'CONT', $pid;
-	my ($answer, $error) = sent_result($waiter);
+	my $name = 'stopped ' . ++$number;
+	my %waiter = (session => session($node), call => $call =~ s/NAME/$name/r, name => $name);
+	session_query($holder, "SELECT gatepost.advisory_lock('$name')");
+	$waiter{pid} = session_query($waiter{session}, 'SELECT pg_backend_pid()');
+	session_query($waiter{session}, q(SET lock_timeout = ') . ($call =~ /try/ ? 0 : "$limit s") . q('; BEGIN));
+	push @waiters, \%waiter;
+}
+send_query($_->{session}, "SELECT gatepost.$_->{call}") for @waiters;
+my $began = monotonic();
+for (@waiters)
+{
+	ok(wait_blocked($node, $_->{pid}), "$_->{call}: waits");
+	kill 'STOP', $_->{pid};
+}
+session_query($holder, "SELECT gatepost.advisory_unlock('$_->{name}')") for @waiters;
+wait_monotonic($began + $limit + 0.1);
+kill 'CONT', map { $_->{pid} } @waiters;
+for (@waiters)
+{
+	my ($session, $call, $name, $pid) = @$_{qw(session call name pid)};
+	my ($answer, $error) = sent_result($session);
 	my $granted = $answer eq 't' || $call !~ /try/ && $error eq '';
 	is($error, $granted || $call =~ /try/ ? '' : '55P03', "$call: an answer or its own error");
-	is(our_locks($node), $granted ? 1 : 0, "$call: held if it was granted");
-	session_query($waiter, 'ROLLBACK');
-	session_query($waiter, 'SELECT pg_advisory_unlock_all()');
-	is(query($node, q(SELECT gatepost.try_advisory_xact_lock('stopped'))), 't', "$call: the name is free again");
+	is(query($node, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid NOT IN (1, 2) AND pid = $pid"),
+		$granted ? 1 : 0, "$call: held if it was granted");
+	session_query($session, 'ROLLBACK');
+	session_query($session, 'SELECT pg_advisory_unlock_all()');
+	is(query($node, "SELECT gatepost.try_advisory_xact_lock('$name')"), 't', "$call: the name is free again");
+	$session->quit;
 }
 $holder->quit;
-$waiter->quit;
 
 done_testing();

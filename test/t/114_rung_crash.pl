@@ -34,7 +34,7 @@ for my $what (sort keys %takes)
 	is(query($node, "SELECT count(*) FROM work WHERE what = '$what'"), 1, "$what: the work is there after the crash");
 	is(status($node, $what, $token{$what}), 'superseded', "$what: the lapsed lease is still superseded");
 	is(query($node, "SELECT gatepost.lease_renew('$what', $token{$what})"), 'f', "$what: its token renews nothing");
-	is(our_locks($node), 0, "$what: no lock is left");
+	no_lock_left($node, "$what: no lock is left");
 	is(query($node, "SELECT gatepost.try_advisory_xact_lock('$what')"), 't', "$what: the name is free");
 	cmp_ok(acquire($node, $what, '1 h'), '>', $token{$what}, "$what: and granted with a larger token");
 }

@@ -4,6 +4,10 @@
 # Each change of a protected row, each grant and each work under a lock notes a token when its transaction commits; work
 # under a lock counts as one above the last token of the name. A note with a token lower than one before it is a stale
 # write, or a grant beside an open use.
+#
+# Rows with a mark of their own, in a table that is protected by its column and in one that is not, are written with the
+# same tokens, and by two writers with tokens that rise and fall. Each write is noted while the row is locked: its mark
+# never falls, and what the row says was written by whoever left the mark.
 use strict;
 use warnings FATAL => 'all';
 
@@ -51,6 +55,59 @@ query(
 				SELECT gatepost.fence_protect('parted_%1$s', lease => '%1$s') $$, n);
 		END LOOP;
 	END $do$;
+	CREATE UNLOGGED TABLE rows (id int PRIMARY KEY, token bigint);
+	INSERT INTO rows SELECT n, 0 FROM generate_series(1, 3) AS n;
+	CREATE FUNCTION note_row() RETURNS trigger LANGUAGE plpgsql AS $$
+	BEGIN
+		INSERT INTO done VALUES (NEW.id::text, 'change', NEW.token);
+		RETURN NULL;
+	END $$;
+	CREATE TRIGGER note AFTER UPDATE ON rows FOR EACH ROW EXECUTE FUNCTION note_row();
+	SELECT gatepost.fence_protect('rows', lease => '{id}');
+	CREATE UNLOGGED TABLE marked (id int PRIMARY KEY, value bigint, fence bigint);
+	CREATE UNLOGGED TABLE guarded (LIKE marked INCLUDING ALL);
+	INSERT INTO marked SELECT n FROM generate_series(1, 4) AS n;
+	INSERT INTO guarded SELECT n FROM generate_series(1, 4) AS n;
+	CREATE UNLOGGED TABLE marks (n bigserial, target text, id int, value bigint, mark bigint);
+	CREATE FUNCTION note_mark() RETURNS trigger LANGUAGE plpgsql AS $$
+	BEGIN
+		INSERT INTO marks (target, id, value, mark) VALUES (TG_RELNAME, NEW.id, NEW.value, NEW.fence);
+		RETURN NULL;
+	END $$;
+	CREATE TRIGGER note AFTER UPDATE ON marked FOR EACH ROW EXECUTE FUNCTION note_mark();
+	CREATE TRIGGER note AFTER UPDATE ON guarded FOR EACH ROW EXECUTE FUNCTION note_mark();
+	SELECT gatepost.fence_protect('guarded', fence_column => 'fence');
+	CREATE FUNCTION written(what text, target regclass, id int, token bigint) RETURNS void LANGUAGE plpgsql AS $$
+	DECLARE
+		answer text;
+	BEGIN
+		BEGIN
+			answer := gatepost.fenced_update(target, jsonb_build_object('id', id), jsonb_build_object('value', token), token);
+		EXCEPTION WHEN SQLSTATE 'LG001' THEN
+			answer := SQLSTATE;
+		END;
+		INSERT INTO answers VALUES (what, answer);
+	END $$;
+	-- With a lease of the writer's own, which has been granted now or some time before.
+	CREATE UNLOGGED TABLE held (name text PRIMARY KEY, token bigint);
+	CREATE FUNCTION written_in_use(name text, id int) RETURNS void LANGUAGE plpgsql AS $$
+	DECLARE
+		mine bigint := (SELECT h.token FROM held AS h WHERE h.name = written_in_use.name);
+		answer text := 'true';
+	BEGIN
+		IF mine IS NULL OR random() < 0.5 THEN
+			PERFORM gatepost.lease_release(name, mine) WHERE mine IS NOT NULL;
+			mine := gatepost.lease_acquire(name, '1 h');
+			INSERT INTO held VALUES (name, mine) ON CONFLICT ON CONSTRAINT held_pkey DO UPDATE SET token = EXCLUDED.token;
+		END IF;
+		BEGIN
+			PERFORM gatepost.fence_use(name, mine);
+			UPDATE guarded AS g SET value = mine WHERE g.id = written_in_use.id;
+		EXCEPTION WHEN SQLSTATE 'LG001' THEN
+			answer := SQLSTATE;
+		END;
+		INSERT INTO answers VALUES ('two in use', answer);
+	END $$;
 	CREATE FUNCTION told(name text) RETURNS bigint LANGUAGE plpgsql AS $$
 	DECLARE
 		token bigint;
@@ -73,6 +130,10 @@ query(
 			IF random() < 0.2 THEN
 				EXECUTE format('UPDATE parted_%s SET part = 1 - part, token = $1', name) USING mine;
 			ELSIF random() < 0.2 THEN
+				UPDATE rows SET token = mine WHERE id = name::int;
+			ELSIF random() < 0.2 THEN
+				UPDATE guarded SET value = mine WHERE id = name::int;
+			ELSIF random() < 0.2 THEN
 				EXECUTE format('TRUNCATE plain_%s', name);
 				EXECUTE format('INSERT INTO plain_%s VALUES ($1)', name) USING mine;
 			ELSE
@@ -87,7 +148,13 @@ query(
 	-- Without a use, in the same transaction or another: never.
 	CREATE FUNCTION unused(name text) RETURNS void LANGUAGE plpgsql AS $$
 	BEGIN
-		EXECUTE format('UPDATE plain_%s SET token = $1', name) USING told(name);
+		IF random() < 0.3 THEN
+			UPDATE rows SET token = told(name) WHERE id = name::int;
+		ELSIF random() < 0.3 THEN
+			UPDATE guarded SET value = told(name) WHERE id = name::int;
+		ELSE
+			EXECUTE format('UPDATE plain_%s SET token = $1', name) USING told(name);
+		END IF;
 		INSERT INTO answers VALUES ('no use', 'done');
 	EXCEPTION WHEN SQLSTATE 'LG003' THEN
 		INSERT INTO answers VALUES ('no use', SQLSTATE);
@@ -143,14 +210,49 @@ my %scripts = (
 	  . "SELECT locked(:n::text, '0', false);\nCOMMIT;\n",
 	'118_renew@2' => "${head}SELECT changed('renew', :n::text, 'lease_renew(\$1, \$2, ''5 ms'')');\n",
 	'118_break@1' => "${head}SELECT changed('break', :n::text, 'lease_break(\$1)');\n",
+	'118_write@2' => "${head}SELECT written('write', 'marked', :n, told(:n::text));\n",
+	'118_write_guarded@2' => "${head}SELECT written('write guarded', 'guarded', :n, told(:n::text));\n",
 	'118_lock@2' => "${head}SELECT locked(:n::text, :wait * interval '1 ms', random() < 0.3);\n");
 $node->pgbench("--no-vacuum --client=8 --jobs=2 --time=$seconds",
 	0, [qr{number of failed transactions: 0}], [qr{^(?!.*error)}si], "8 sessions, $seconds s, no error", \%scripts);
 
+# Half of the tokens are new when they are drawn, the others have been drawn some time before.
+my $writes = $ENV{GATEPOST_STRESS_SECONDS} ? 10_000 : 2_000;
+$node->pgbench("--no-vacuum --client=2 --jobs=2 --transactions=$writes",
+	0, [qr{number of failed transactions: 0}], [qr{^(?!.*error)}si], "2 writers, $writes writes each, no error",
+	{
+		'118_two@2' => q(
+			\set back random(0, 1) * random(1, 20)
+			\set guarded random(0, 1)
+			SELECT written('two', CASE :guarded WHEN 1 THEN 'guarded' ELSE 'marked' END::regclass, 4, gatepost.token_draw() - 32 * :back);
+		),
+		'118_two_in_use@1' => q(
+			\set k random(1, 5)
+			SELECT written_in_use(format('writer %s, lease %s', :client_id, :k), 4);
+		)
+	});
+is(query($node, q(SELECT count(*) FROM answers WHERE what LIKE 'two%')), 2 * $writes, 'each write was answered');
+for my $target (qw(marked guarded))
+{
+	is( query(
+			$node, qq(
+			SELECT count(*) > 0, count(*) FILTER (WHERE mark < before), count(*) FILTER (WHERE value <> mark)
+			FROM (SELECT *, lag(mark) OVER (PARTITION BY id ORDER BY n) AS before FROM marks WHERE target = '$target') AS m)),
+		't|0|0', "$target: no mark falls, each value belongs to its mark");
+	is( query(
+			$node, qq(
+			SELECT count(*) FROM $target AS t
+			LEFT JOIN (SELECT DISTINCT ON (id) * FROM marks WHERE target = '$target' ORDER BY id, n DESC) AS m USING (id)
+			WHERE (t.value, t.fence) IS DISTINCT FROM (m.value, m.mark))),
+		0, "$target: the rows are as the last writes left them");
+}
+
 for my $count (
 	[ use => 'used' ], [ use => 'LG001' ], [ use => 'LG002' ], [ use => 'LG005' ], [ 'no use' => 'LG003' ], [ acquire => 'granted' ],
 	[ acquire => 'busy' ], [ release => 'true' ], [ release => 'false' ], [ renew => 'true' ], [ break => 'broken' ],
-	[ lock => 'true' ], [ lock => 'false' ])
+	[ lock => 'true' ], [ lock => 'false' ], [ write => 'true' ], [ write => 'LG001' ], [ 'write guarded' => 'true' ],
+	[ 'write guarded' => 'LG001' ], [ two => 'true' ], [ two => 'LG001' ],
+	[ 'two in use' => 'true' ], [ 'two in use' => 'LG001' ])
 {
 	my ($what, $answer) = @$count;
 	cmp_ok(query($node, "SELECT count(*) FROM answers WHERE what = '$what' AND answer = '$answer'"), '>', 0, "$what: answers $answer");
@@ -163,7 +265,7 @@ is( query(
 		WHERE token < before)),
 	'0|', 'tokens rise in the order of the commits');
 is(query($node, q(SELECT count(*) FROM answers WHERE what = 'no use' AND answer <> 'LG003')), 0, 'nothing is written without a use');
-is(our_locks($node), 0, 'no lock is left');
+no_lock_left($node, 'no lock is left');
 note(query($node, q(SELECT string_agg(format('%s %s: %s', what, coalesce(answer, 'null'), count), E'\n' ORDER BY what, answer)
 	FROM (SELECT what, answer, count(*) FROM answers GROUP BY what, answer) AS a)));
 

@@ -142,7 +142,7 @@ for my $count (
 	my ($what, $answer) = @$count;
 	cmp_ok(query($node, "SELECT count(*) FROM answers WHERE what = '$what' AND answer = '$answer'"), '>', 0, "$what: answers $answer");
 }
-is(our_locks($node), 0, 'no lock is left');
+no_lock_left($node, 'no lock is left');
 note(query($node, q(SELECT string_agg(format('%s %s: %s', what, coalesce(answer, 'null'), count), E'\n' ORDER BY what, answer)
 	FROM (SELECT what, answer, count(*) FROM answers GROUP BY what, answer) AS a)));
 

@@ -6,10 +6,11 @@ use warnings FATAL => 'all';
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use Gatepost;
+use Gatepost::Waiting qw(start_trace);
 use Test::More;
 
-# A wait that nobody wakes ends as an error instead of by a timer of the server's.
-my $node = new_server('waiting', conf => "statement_timeout = '20s'");
+my $node = new_server('waiting');
+start_trace($node);
 
 # A session that waits for the name; comes back when it stands in the queue.
 sub waiter
@@ -17,6 +18,7 @@ sub waiter
 	my ($name, $wait) = @_;
 	my $session = session($node);
 	my $pid = session_query($session, 'SELECT pg_backend_pid()');
+	limit_waits($session);
 	send_query($session, "SELECT gatepost.lease_acquire('$name', '1 h', '$wait')");
 	$node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gatepost.waiters WHERE pid = $pid") or die 'nobody waits';
 	return { session => $session, pid => $pid };
@@ -36,7 +38,7 @@ sub give_back
 
 # In order of arrival.
 acquire($node, 'order', '1 h');
-my @queue = map { waiter('order', '1 h') } 1 .. 12;
+my @queue = map { waiter('order', '1 h') } 1 .. 6;
 is( query($node, q(SELECT string_agg(pid::text, ' ' ORDER BY place) FROM gatepost.waiters WHERE name = 'order')),
 	join(' ', map { $_->{pid} } @queue),
 	'the view shows the queue in order of arrival');
@@ -45,8 +47,9 @@ for my $next (@queue)
 {
 	give_back('order');
 	push @tokens, served($next);
+	last if $tokens[-1] eq '';
 }
-is(scalar(grep { $_ ne '' } @tokens), scalar @queue, 'everybody was served');
+is(scalar(grep { $_ ne '' } @tokens), scalar @queue, 'everybody was served') or die 'nobody is woken';
 is(join(' ', @tokens), join(' ', sort { $a <=> $b } @tokens), 'in order of arrival');
 is(query($node, 'SELECT count(*) FROM gatepost.waiters'), 0, 'and nobody is left in the queue');
 give_back('order');
@@ -103,6 +106,7 @@ for (1 .. 5)
 # A lease that lapses; a wait that is over.
 acquire($node, 'lapses', '300 ms');
 my $lapse = { session => session($node) };
+limit_waits($lapse->{session});
 isnt(session_query($lapse->{session}, q(SELECT gatepost.lease_acquire('lapses', '1 h', '1 h'))), '', 'a lapsed lease is taken by the first');
 is(query($node, q(SELECT gatepost.lease_acquire('lapses', '1 h', '30 ms') IS NULL)), 't', 'a wait that is over is NULL');
 
@@ -120,26 +124,40 @@ for my $leave ('pg_cancel_backend', 'pg_terminate_backend')
 }
 
 # Who waits again in the same transaction stands in nobody's way.
-acquire($node, 'again', '1 h');
+my $again = acquire($node, 'again', '1 h');
 my $patient = session($node);
 session_query($patient, 'BEGIN');
 my $patient_pid = session_query($patient, 'SELECT pg_backend_pid()');
+limit_waits($patient);
 send_query($patient, q(SELECT gatepost.lease_acquire('again', '1 h', '1 s')));
-$node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gatepost.waiters WHERE pid = $patient_pid") or die 'nobody waits';
+# On a machine that stands still meanwhile it is over before it is seen.
+$node->poll_query_until(
+	'postgres', "SELECT state = 'idle in transaction' AND query LIKE '%1 s%' OR EXISTS (SELECT FROM gatepost.waiters WHERE pid = $patient_pid)
+	FROM pg_stat_activity WHERE pid = $patient_pid") or die 'nobody waits';
 my $between = waiter('again', '1 h');
 is(scalar(sent_result($patient)), '', 'a first wait is over');
 send_query($patient, q(SELECT gatepost.lease_acquire('again', '1 h', '1 h')));
 wait_blocked($node, $patient_pid, 'Extension');
-give_back('again');
-isnt(served($between), '', 'who came in between is served');
-give_back('again');
-isnt(scalar(sent_result($patient)), '', 'and then who waits again');
-session_query($patient, 'COMMIT');
+# A renewal makes who came in between look again, and only the first then sleeps no longer than the lease.
+query($node, "SELECT gatepost.lease_renew('again', $again, '2 s')");
+# On a busy machine who waits again may be quicker: he asks every now and then, and others are held back for a moment only.
+my $both = "FROM pg_stat_activity WHERE pid IN ($between->{pid}, $patient_pid) AND state <> 'active'";
+$node->poll_query_until('postgres', "SELECT count(*) > 0 $both") or die 'nobody is served';
+my @turns = ([ 'who came in between', $between->{session} ], [ 'who waits again', $patient ]);
+@turns = reverse @turns if query($node, "SELECT min(pid) $both") == $patient_pid && query($node, "SELECT count(*) $both") == 1;
+for my $turn (@turns)
+{
+	my ($who, $session) = @$turn;
+	isnt(scalar(sent_result($session)), '', "$who is served when the lease lapses, or the other gives it back") or die 'he sleeps on';
+	session_query($session, 'COMMIT') if $session == $patient;
+	give_back('again');
+}
 $_->quit for $patient, $between->{session};
 
 # What is refused takes nothing.
 acquire($node, 'busy', '1 h');
 my $session = session($node);
+limit_waits($session);
 my $wait = q(SELECT gatepost.lease_acquire('busy', '1 h', '1 h'));
 my %refused = (
 	q(SELECT gatepost.lease_acquire('mine', '1 h')) => '55000',
@@ -170,6 +188,7 @@ for my $bad (q('-1 s'), q('1 month'), q('25 hours'), 'NULL')
 # The procedure keeps no snapshot.
 my $caller = session($node);
 my $pid = session_query($caller, 'SELECT pg_backend_pid()');
+limit_waits($caller);
 send_query($caller, q(CALL gatepost.lease_acquire_wait('busy', '1 h', '1 h')));
 $node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gatepost.waiters WHERE pid = $pid") or die 'nobody waits';
 is(query($node, "SELECT backend_xmin IS NULL AND backend_xid IS NULL FROM pg_stat_activity WHERE pid = $pid"),
@@ -181,6 +200,6 @@ is(session_error($session, q(CALL gatepost.lease_acquire_wait('busy', '1 h', '1 
 	'it is refused inside a transaction block');
 
 $_->quit for $session, $caller, $holder, map { $_->{session} } $behind_use, $behind_rung, $lapse;
-is(our_locks($node), 0, 'nothing is left locked');
+no_lock_left($node, 'nothing is left locked');
 $node->stop;
 done_testing();

@@ -24,19 +24,6 @@ sub found
 	return query($node // $primary, "SELECT severity || ': ' || detail FROM gatepost.doctor() WHERE subject = '$subject'");
 }
 
-sub configure
-{
-	my (%setting) = @_;
-	my @commands = map { "ALTER SYSTEM SET $_ = $setting{$_};" } sort keys %setting;
-	query($primary, join "\n", q(LOAD 'gatepost';), @commands, 'SELECT pg_reload_conf()');
-	for my $name (sort keys %setting)
-	{
-		$primary->poll_query_until('postgres', "SELECT current_setting('$name', true) = $setting{$name}")
-		  or die "$name was not set";
-	}
-	return;
-}
-
 # A transaction that has a token in use, an advisory lock, a mark and a lease in flight, and then does nothing.
 my $token = acquire($primary, 'used', '1 h');
 my $idle = session($primary);
@@ -47,7 +34,11 @@ session_query(
 	SELECT gatepost.fence_use('used', $token), gatepost.advisory_xact_lock('locked'), gatepost.fence_advance('marked', $token);
 	SELECT gatepost.lease_acquire('flying', '1 h') > 0));
 my $keeps = 'idle in its transaction for \d+ s, and keeps names: tokens in use: 1, advisory locks: 1, marks: 1, leases in flight';
-is(found('transactions'), '', 'who has been idle for a moment only is not reported');
+is( query(
+		$primary, "SELECT count(*) = 0 OR (SELECT clock_timestamp() - state_change >= '5 s' FROM pg_stat_activity WHERE pid = $pid)
+		FROM gatepost.doctor() WHERE subject = 'transactions'"),
+	't',
+	'who has been idle for a moment only is not reported');
 like(query($primary, q(SELECT detail FROM gatepost.doctor_transactions('0'))), qr/^pid $pid \(.*$keeps$/, 'what an idle transaction keeps');
 is(query($primary, 'SELECT keepers, oldest_keeper_seconds > 0 FROM gatepost.stats'), '1|t', 'it is counted');
 my $reader = session($primary);
@@ -59,14 +50,15 @@ session_query($reader, 'COMMIT');
 my $waiter = session($primary);
 send_query($waiter, q(SELECT gatepost.lease_acquire('used', '1 h', '1 h')));
 ok($primary->poll_query_until('postgres', 'SELECT waiters = 1 FROM gatepost.stats'), 'who waits is counted');
+is(query($primary, 'SELECT waiters_outside FROM gatepost.stats'), 0, 'inside the server');
 
 # Test servers do not flush.
 is( found('durability'),
 	'error: fsync is off: a crash of the machine can lose or spoil grants that were reported, and draw their tokens again',
 	'fsync = off');
-configure(fsync => q('on'), full_page_writes => q('off'));
+configure($primary, fsync => 'on', full_page_writes => 'off');
 is(found('durability'), 'warning: full_page_writes is off: a crash of the machine can spoil pages of leases and tokens', 'full_page_writes = off');
-configure(full_page_writes => q('on'));
+configure($primary, full_page_writes => 'on');
 is(found('durability'), '', 'a server alone that flushes');
 
 # Standbys.
@@ -75,14 +67,14 @@ my $standby = new_standby('standby', $primary, conf => "primary_slot_name = 'kep
 my $connected = sub { return "SELECT count(*) = $_[0] FROM pg_stat_replication WHERE state = 'streaming'" };
 $primary->poll_query_until('postgres', $connected->(1));
 is(found('durability'), 'notice: grants wait for no standby, and standby may lack the last of them when promoted', 'an asynchronous standby');
-configure('gatepost.durability_floor' => q('standby'));
+configure($primary, 'gatepost.durability_floor' => 'standby');
 my $asked = 'error: durability "standby" is asked here, in the configuration';
 is( found('durability'),
 	"$asked, and synchronous_standby_names is empty: grants fail with LG007",
 	'a floor without synchronous standbys');
 my $names = sub {
 	my ($value, $synchronous) = @_;
-	configure(synchronous_standby_names => "'$value'");
+	configure($primary, synchronous_standby_names => $value);
 	$primary->poll_query_until('postgres', "SELECT count(*) = $synchronous FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum')") or die;
 };
 for my $case ([ 'other', 0, 1 ], [ 'any 2 (other, standby)', 1, 2 ], [ '2 (standby, other)', 1, 2 ])
@@ -99,9 +91,9 @@ for my $value ('other, standby', 'FIRST 1 (standby, other)', 'ANY 1 (other, stan
 	is(found('durability'), '', "a synchronous standby by $value");
 }
 $names->('standby', 1);
-configure(synchronous_commit => q('local'));
+configure($primary, synchronous_commit => 'local');
 like(found('durability'), qr/^notice: synchronous_commit is local: .* failover may lose it$/, 'synchronous_commit = local');
-configure(synchronous_commit => q('on'));
+configure($primary, synchronous_commit => 'on');
 my $second = new_standby('second', $primary);
 $primary->poll_query_until('postgres', $connected->(2));
 is(found('durability'), 'notice: standby second is asynchronous: promoted, it may lack grants that were reported', 'an asynchronous one beside it');
@@ -112,7 +104,7 @@ $primary->poll_query_until('postgres', $connected->(1));
 query($primary, q(CREATE ROLE worker; ALTER ROLE worker SET gatepost.durability_floor = 'local'; ALTER ROLE worker SET gatepost.durability = 'local'));
 is( found('durability'), 'warning: gatepost.durability_floor is "local" for role worker, and "standby" in the configuration',
 	'a floor that is lowered for a role');
-configure('gatepost.durability_floor' => q('local'), 'gatepost.durability' => q('standby'));
+configure($primary, 'gatepost.durability_floor' => 'local', 'gatepost.durability' => 'standby');
 is( found('durability'), 'warning: gatepost.durability is "local" for role worker, and "standby" in the configuration',
 	'a level that is lowered for a role');
 query($primary, 'ALTER ROLE worker RESET ALL');
@@ -132,7 +124,7 @@ query($primary, 'DROP TABLE job');
 $standby->stop;
 $primary->poll_query_until('postgres', $connected->(0));
 like(found('durability'), qr/^error: .* 0 of 1 synchronous standbys are connected/, 'the standby is lost');
-configure('gatepost.durability' => q('local'), synchronous_standby_names => q(''), fsync => q('off'));
+configure($primary, 'gatepost.durability' => 'local', synchronous_standby_names => '', fsync => 'off');
 
 # The shared lock table: 250 entries by the formula.
 is(found('lock table'), '', 'the lock table has room');

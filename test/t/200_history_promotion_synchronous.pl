@@ -11,9 +11,9 @@ use Test::More;
 my $primary = new_server('primary', allows_streaming => 1);
 my $standby = new_standby('standby', $primary);
 query($primary, 'ALTER DATABASE postgres SET gatepost.durability_floor = standby');
-query($primary, q(ALTER SYSTEM SET synchronous_standby_names = 'standby'; SELECT pg_reload_conf()));
+configure($primary, synchronous_standby_names => 'standby');
 $primary->poll_query_until('postgres', q(SELECT sync_state = 'sync' FROM pg_stat_replication)) or die 'no synchronous standby';
-my $receiver = query($standby, 'SELECT pid FROM pg_stat_wal_receiver');
+my $receiver;
 END { kill 'CONT', $receiver if defined $receiver; }
 
 # More grants than a sequence logs ahead, at every level a session may ask for.
@@ -22,7 +22,7 @@ for my $level (qw(off local remote_write on remote_apply))
 {
 	my $session = session($primary);
 	session_query($session, "SET gatepost.durability = local; SET synchronous_commit = $level");
-	for my $n (1 .. 12)
+	for my $n (1 .. 28)
 	{
 		my $name = "$level $n";
 		my $token = session_query($session, "SELECT gatepost.lease_acquire('$name', '1 h')");
@@ -36,7 +36,7 @@ for my $level (qw(off local remote_write on remote_apply))
 }
 
 # From here on the standby takes nothing. Each of these asks for less, and none is told of its grant.
-kill 'STOP', $receiver;
+$receiver = stop_receiver($standby);
 my @waiting;
 for my $level (qw(off local remote_write))
 {

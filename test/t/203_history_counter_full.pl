@@ -94,7 +94,7 @@ is(session_error($session, 'SELECT gatepost.token_draw()'), '2200H', 'for a draw
 is(session_error($session, q(SELECT gatepost.lease_break('last 1'))), '2200H', 'and a break, which needs one');
 is(session_error($session, 'SELECT gatepost.token_raise_generation()'), '54000', 'nor is there a generation to raise to');
 is(session_error($session, "SELECT gatepost.token_raise_generation($highest_token)"), '22023', 'or above the last');
-is(our_locks($node), 0, 'no lock is left');
+no_lock_left($node, 'no lock is left');
 is(query($node, q(SELECT count(*) FROM gatepost.leases WHERE name = 'none left')), 0, 'no row is left');
 
 # What needs no token goes on.

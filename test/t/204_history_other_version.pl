@@ -92,7 +92,7 @@ for my $case ([ 'a session that has the library', $loaded ], [ 'a new session', 
 	}
 	is(session_query($session, 'SELECT gatepost.library_version()'), $version, "$who: and goes on");
 }
-is(our_locks($node), 0, 'no lock is left');
+no_lock_left($node, 'no lock is left');
 
 # Undone, calls go on where they were.
 session_query($updating, q(ALTER EXTENSION gatepost UPDATE TO 'back'));

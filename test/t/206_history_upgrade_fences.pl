@@ -80,7 +80,8 @@ is(query($old, 'SELECT count(*) FROM gatepost.fenced_tables WHERE NOT guarded'),
 	'before: every protected table is guarded');
 
 chomp(my $share = `pg_config --sharedir`);
-my $script = "$share/extension/gatepost--0.1--upgraded.sql";
+my $version = query($old, 'SELECT gatepost.library_version()');
+my $script = "$share/extension/gatepost--$version--upgraded.sql";
 PostgreSQL::Test::Utils::append_to_file($script, q(
 	CREATE FUNCTION gatepost.added_later() RETURNS pg_catalog.int4 LANGUAGE sql RETURN 1;
 ));

@@ -79,6 +79,6 @@ ok($shown{$_}, "$_ has a row") for @objects;
 # Neither does what has been tried stay, nor is a lock kept.
 is(query($node, q(SELECT string_agg(name || ' ' || state, ', ' ORDER BY name) FROM gatepost.leases)),
 	'sec/held held, sec/pool held, sec/released released, sec/strange held, shut/held held, shut/pool held', 'nothing of it stays');
-is(our_locks($node), 0, 'no lock stays');
+no_lock_left($node, 'no lock stays');
 
 done_testing();

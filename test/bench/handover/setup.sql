@@ -1,1 +1,2 @@
 CREATE EXTENSION gatepost;
+CREATE TABLE flushed AS SELECT 0 AS n;

@@ -56,6 +56,11 @@ SELECT gatepost.lease_acquire('reboot/d', '60 s') > :d AS granted;
 -- recovering rows are not purged
 SELECT gatepost.lease_purge('0', 'reboot/a'), gatepost.lease_status('reboot/a', :a);
 
+-- a generation raised by hand is no other machine: nobody waits longer for it
+SELECT pg_temp.at(35) \g /dev/null
+SELECT gatepost.token_raise_generation() > :g2 AS raised;
+SELECT * FROM pg_temp.state('reboot/a');
+
 -- a whole ttl after the call that noticed it is over for whoever has not come back
 SELECT pg_temp.at(64.999999) \g /dev/null
 SELECT gatepost.lease_status('reboot/a', :a), gatepost.lease_acquire('reboot/a', '60 s') AS held;
@@ -110,7 +115,7 @@ SELECT gatepost.lease_status('reboot/i', :i), gatepost.lease_acquire('reboot/i',
 
 SELECT count(gatepost.lease_break(name)) > 0 AS broken FROM gatepost.leases WHERE name LIKE 'reboot/%' AND state IN ('held', 'recovering');
 SELECT gatepost.lease_purge('0', 'reboot/') > 0 AS purged;
-COPY (SELECT) TO PROGRAM 'rm -f gatepost_test_boottime gatepost_test_boot_id';
+COPY (SELECT) TO PROGRAM 'cat >/dev/null; rm -f gatepost_test_boottime gatepost_test_boot_id';
 SELECT gatepost.token_draw() > :g AS on_the_real_clock;
 DROP OWNED BY regress_gatepost_reboot;
 DROP ROLE regress_gatepost_reboot;

@@ -36,6 +36,6 @@ SELECT pg_temp.at(36) \g /dev/null
 SELECT * FROM pg_temp.found() WHERE detail NOT LIKE '%ahead of the hours%';
 SELECT leases_held, leases_recovering, leases_lapsed FROM gatepost.stats;
 
-COPY (SELECT) TO PROGRAM 'rm -f gatepost_test_boottime gatepost_test_boot_id';
+COPY (SELECT) TO PROGRAM 'cat >/dev/null; rm -f gatepost_test_boottime gatepost_test_boot_id';
 \c contrib_regression
 DROP DATABASE regress_doctor_recovering;

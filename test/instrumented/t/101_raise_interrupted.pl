@@ -32,7 +32,7 @@ sub raised_by
 	cmp_ok($last, '>', $token, "$when: the one after it, too");
 	$generation = query($node, 'SELECT gatepost.token_generation()');
 	is($generation, query($node, 'SELECT gatepost.token_generation()'), "$when: nobody raises it again");
-	is(our_locks($node), 0, "$when: no lock is left");
+	no_lock_left($node, "$when: no lock is left");
 	return;
 }
 
@@ -45,7 +45,7 @@ for my $point (qw(raise_locked raise_set))
 	session_query($session, "SET gatepost.test_fault = '$point'");
 	is(session_error($session, q(SELECT gatepost.lease_acquire('x', '1 h'))), 'XX000', "$point: an error in the raise");
 	is(query($node, $identity), $before, "$point: the identity is the old one");
-	is(our_locks($node), 0, "$point: no lock is left");
+	no_lock_left($node, "$point: no lock is left");
 	is(session_query($session, 'SELECT current_user = session_user'), 't', "$point: the session is itself again");
 	is(query($node, 'SELECT gatepost.token_generation()'), $generation + ($point eq 'raise_set'), "$point: the sequence");
 	session_query($session, 'RESET gatepost.test_fault');

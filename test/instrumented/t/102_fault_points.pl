@@ -27,7 +27,11 @@ my @cases = (
 	(map { [ $_, q(lease_acquire('NAME', '1 h') > LAST), 'released', 't' ] } qw(look_started acquire_written)),
 	[ 'renew_mutexed', q(lease_renew('NAME', TOKEN, '2 h')), 'held', 't' ],
 	[ 'release_mutexed', q(lease_release('NAME', TOKEN)), 'held', 't' ],
-	[ 'token_drawn', q(lease_break('NAME') > TOKEN), 'held', 't' ]);
+	[ 'token_drawn', q(lease_break('NAME') > TOKEN), 'held', 't' ],
+	(map { [ $_, q(lease_transfer('NAME', TOKEN, 'REQUEST') > TOKEN), 'queued', 't' ] } qw(transfer_tagged token_drawn transfer_written)),
+	(map { [ $_, q(lease_acquire_all('{NAME,NAME too}', '1 h') IS NOT NULL), '', 't' ] }
+		  qw(acquire_looked acquire_tagged token_drawn acquire_written all_took_one)));
+my $request = '6f1c3d3e-0000-4000-8000-000000000001';
 
 my $session = session($node);
 my $last = 0;
@@ -41,17 +45,20 @@ for my $case (@cases)
 		my $token = $state eq '' ? 1 : acquire($node, $name, '1 h');
 		query($node, "SELECT gatepost.lease_release('$name', $token)") if $state eq 'released';
 		$last = query($node, 'SELECT last_value FROM gatepost.token_sequence');
-		(my $call = "SELECT gatepost.$pattern") =~ s/NAME/$name/;
-		$call =~ s/TOKEN/$token/;
+		query($node, "SELECT gatepost.lease_queue('$name', '$request', '1 h', '5 min')") if $state eq 'queued';
+		(my $call = "SELECT gatepost.$pattern") =~ s/NAME/$name/g;
+		$call =~ s/TOKEN/$token/g;
 		$call =~ s/LAST/$last/;
-		my $row = "SELECT l.*::text FROM gatepost.lease_slots l WHERE name = '$name'";
+		$call =~ s/REQUEST/$request/;
+		# What is written of it: the lease, and the place of who waits for it.
+		my $row = "SELECT l.*::text FROM gatepost.lease_slots l WHERE name IN ('$name', '$name too') UNION ALL SELECT q.*::text FROM gatepost.queue q WHERE name = '$name' ORDER BY 1";
 		my $before = query($node, $row);
 
 		if ($where eq 'autocommit')
 		{
 			session_query($session, "SET gatepost.test_fault = '$point'");
 			is(session_error($session, $call), 'XX000', "$name: fails");
-			is(our_locks($node), 0, "$name: no lock is left");
+			no_lock_left($node, "$name: no lock is left");
 		}
 		elsif ($where eq 'block')
 		{
@@ -73,7 +80,7 @@ for my $case (@cases)
 		is(query($node, $row), $before, "$name: the row is as it was");
 		is(session_query($session, $call), $answer, "$name: the same call works in the same session");
 		session_query($session, 'COMMIT') if $where ne 'autocommit';
-		is(our_locks($node), 0, "$name: no lock is left after it");
+		no_lock_left($node, "$name: no lock is left after it");
 		is(query($node, "SELECT count(*) FROM gatepost.lease_slots WHERE name = '$name'"), 1, "$name: one row");
 	}
 }

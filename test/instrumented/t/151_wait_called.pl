@@ -24,7 +24,8 @@ for my $end (sort keys %ends)
 	send_query($session, q(SELECT gatepost.lease_acquire('called', '1 h', '1 h')));
 	$node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gatepost.waiters WHERE pid = $pid") or die 'nobody waits';
 
-	# He is woken, and does not get to run.
+	# Asleep, he keeps no mutex. He is woken, and does not get to run.
+	wait_blocked($node, $pid, 'Extension');
 	kill 'STOP', $pid;
 	query($node, $ends{$end});
 	is(acquire($node, 'called', '1 h'), '', "$end: a mere try does not overtake the first waiter");

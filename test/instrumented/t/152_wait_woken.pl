@@ -1,5 +1,6 @@
 # Who wakes a waiter: every end of what stood in his way, by the process that ended it. Timers are out of the way in the
 # test build; and what the server wakes for reasons of its own counts for nothing, since it is written down who set the latch.
+# Leases lapse when the test says so, and who is to leave the queue is kept until the next stands behind him.
 use strict;
 use warnings FATAL => 'all';
 
@@ -11,8 +12,26 @@ use Test::More;
 
 my $node = new_server('woken', conf => "max_locks_per_transaction = 256\n");
 start_trace($node);
+stop_clock($node);
+my $controller = session($node);
 my $holder = session($node);
 my $holder_pid = session_query($holder, 'SELECT pg_backend_pid()');
+
+# In a transaction of his own, of which he stays in the queue until let_leave, and no longer.
+sub impatient_session
+{
+	my ($name) = @_;
+	session_query($controller, 'SELECT pg_advisory_lock(18256, 18)');
+	return waiting_session($node, $name, before => q(BEGIN; SET LOCAL gatepost.test_pause = 'wait_looked'), wait => '1 ms', until => 'stops');
+}
+
+sub let_leave
+{
+	my ($waiter, $what) = @_;
+	session_query($controller, 'SELECT pg_advisory_unlock(18256, 18)');
+	is(scalar(sent_result($waiter->{session})), '', $what);
+	return;
+}
 
 # He was woken by the process that is named, was served, and slept no more in between.
 sub served_by
@@ -23,7 +42,7 @@ sub served_by
 	my $wakes = 0;
 	$wakes++ while $wakes < @of_both && !($of_both[$wakes][0] == $pid && $of_both[$wakes][1] eq 'wakes');
 	my $again = grep { $_->[1] eq 'sleeps' } @of_both[ $wakes .. $#of_both ];
-	ok($wakes < @of_both && $token ne '', "$what wakes the first waiter");
+	ok($wakes < @of_both && $token ne '', "$what wakes the first waiter") or die 'nobody is woken';
 	is($again, 0, '.. and he finds what he waited for');
 	give_back($node, $waiter->{name});
 	$waiter->{session}->quit;
@@ -34,6 +53,8 @@ sub served_by
 my $acquire = q(SELECT gatepost.lease_acquire('ends', '1 h'));
 my $release = q(SELECT gatepost.lease_release('ends', token) FROM gatepost.leases WHERE name = 'ends');
 my $lock = q(SELECT gatepost.advisory_xact_lock('ends'));
+my $over = q(SELECT gatepost.lease_release('ends', gatepost.lease_acquire('ends', '1 h')));
+my $purge = q(SELECT gatepost.lease_purge('0', 'ends'));
 my @ends = (
 	[ 'a release', [], [$release], $acquire ],
 	[ 'a release in a transaction', ['BEGIN'], [ $release, 'COMMIT' ], $acquire ],
@@ -46,6 +67,8 @@ my @ends = (
 	[ 'the end of a lock', [ 'BEGIN', $lock ], ['COMMIT'] ],
 	[ 'a lock that is rolled back', [ 'BEGIN', $lock ], ['ROLLBACK'] ],
 	[ 'an unlock', [q(SELECT gatepost.advisory_lock('ends'))], [q(SELECT gatepost.advisory_unlock('ends'))] ],
+	[ 'a purge', [ 'BEGIN', $purge ], ['COMMIT'], $over ],
+	[ 'a purge that is rolled back', [ 'BEGIN', $purge ], ['ROLLBACK'], $over ],
 );
 for my $end (@ends)
 {
@@ -66,6 +89,7 @@ session_query($holder, qq(DO \$\$ BEGIN PERFORM gatepost.lease_release('ends', t
 	RAISE 'no'; EXCEPTION WHEN raise_exception THEN NULL; END \$\$));
 is(woken($node, $holder_pid, $behind_release->{pid}), 1, 'an exception block wakes the first waiter');
 session_query($holder, 'COMMIT');
+later($node, 3);
 isnt(scalar(sent_result($behind_release->{session})), '', 'who takes the name when it lapses');
 give_back($node, 'ends');
 $behind_release->{session}->quit;
@@ -83,10 +107,11 @@ for (1 .. 5)
 # Whoever leaves tells the next, though his transaction goes on.
 start_trace($node);
 acquire($node, 'left', '3 s');
-my $leaver = waiting_session($node, 'left', before => 'BEGIN', wait => '1 s');
+my $leaver = impatient_session('left');
 my $next = waiting_session($node, 'left');
-is(scalar(sent_result($leaver->{session})), '', 'a wait is over');
+let_leave($leaver, 'a wait is over');
 is(woken($node, $leaver->{pid}, $next->{pid}), 1, 'who leaves tells the next');
+later($node, 3);
 isnt(scalar(sent_result($next->{session})), '', 'who is the first now and takes the name when it lapses');
 session_query($leaver->{session}, 'COMMIT');
 give_back($node, 'left');
@@ -100,6 +125,7 @@ for my $leave ('cancel', 'terminate')
 	query($node, "SELECT pg_${leave}_backend($first->{pid})");
 	wait_traced($node, $first->{pid}, 'wakes', 1);
 	is(woken($node, $first->{pid}, $second->{pid}), 1, "a $leave tells the next");
+	later($node, 3);
 	isnt(scalar(sent_result($second->{session})), '', 'who takes the name when it lapses');
 	give_back($node, 'left');
 	end_session($first->{session});
@@ -108,16 +134,20 @@ for my $leave ('cancel', 'terminate')
 
 # Who waits a second time in one transaction has lost his place, and stands in nobody's way.
 start_trace($node);
-session_query($holder, q(SELECT gatepost.lease_acquire('again', '1 h')));
-my $patient = waiting_session($node, 'again', before => 'BEGIN', wait => '1 s');
+my $again = session_query($holder, q(SELECT gatepost.lease_acquire('again', '1 h')));
+my $patient = impatient_session('again');
 my $between = waiting_session($node, 'again');
-is(scalar(sent_result($patient->{session})), '', 'a first wait is over');
+let_leave($patient, 'a first wait is over');
 wait_again($node, $patient);
-session_query($holder, q(SELECT gatepost.lease_release('again', token) FROM gatepost.leases WHERE name = 'again'));
-served_by($between, $holder_pid, 'a release in whose queue somebody stands again');
+# A renewal makes him look again, and only the first then sleeps no longer than the lease.
+session_query($holder, "SELECT gatepost.lease_renew('again', $again, '2 s')");
+later($node, 2);
+isnt(scalar(sent_result($between->{session})), '', 'who came in between is served when the lease lapses') or die 'he sleeps on';
+give_back($node, 'again');
+$between->{session}->quit;
 isnt(scalar(sent_result($patient->{session})), '', 'then who waits again is served');
 $patient->{session}->quit;
 
-$holder->quit;
+$_->quit for $holder, $controller;
 $node->stop;
 done_testing();

@@ -1,5 +1,5 @@
 # A queue drains in order of arrival, and each hand-over sets few latches however many wait.
-#   GATEPOST_WAIT_RUNS=100    how often 50 waiters are served
+#   GATEPOST_WAIT_RUNS=20    how often 50 waiters are served; make campaign has 1000
 use strict;
 use warnings FATAL => 'all';
 
@@ -10,7 +10,10 @@ use Gatepost::Waiting;
 use Test::More;
 
 my $runs = $ENV{GATEPOST_WAIT_RUNS} || 20;
-my $node = new_server('order', conf => "max_connections = 230\nstatement_timeout = '30s'\n");
+my $node = new_server('order', conf => "max_connections = 230\nstatement_timeout = '3min'\n");
+# The clock of leases stands still, so that others hold back for the first however slow he is to come: an alarm that an
+# earlier statement has set wakes one of them now and then.
+override($node, 'boottime', 1_000_000_000);
 
 # Stands in the queue, has the lease for a moment, and then stands at the gate until the next round.
 my $script = q(

@@ -19,6 +19,7 @@ srand $seed;
 diag("GATEPOST_WAIT_SEED=$seed");
 
 my $node = new_server('events');
+start_trace($node);
 my @names = ('a' .. 'd');
 my @sessions;
 my %held;    # by name: the token of a grant that was reported and not given back
@@ -82,7 +83,7 @@ sub settle
 		next unless $token =~ /^\d+$/;
 		push @{ $held{$name} }, $token;
 	}
-	return;
+	return 1;
 }
 
 # Whoever has it, also a session whose client has gone. A lease that was reported is there to be given back, unless its
@@ -126,11 +127,11 @@ sub one_that_is
 
 sub wait_for_it
 {
-	my ($wait) = @_;
-	my $session = one_that_is('idle') // return;
+	my ($wait, $name, $session) = @_;
+	$session //= one_that_is('idle') // return;
 	# More often for what an open transaction has.
 	my @open = map { $_->{name} } grep { $_->{state} eq 'open' } @sessions;
-	@$session{ 'state', 'name' } = ('waiting', any_of(@names, @open, @open, @open));
+	@$session{ 'state', 'name' } = ('waiting', $name // any_of(@names, @open, @open, @open));
 	ask($session, "SELECT gatepost.lease_acquire('$session->{name}', '1 h', '$wait')");
 	return $session;
 }
@@ -140,6 +141,8 @@ sub take_in_transaction
 {
 	my $session = one_that_is('idle') // return;
 	my $name = any_of(@names);
+	# Of what nobody has there is something to be taken.
+	release($name) if rand() < 0.5;
 	$session->{savepoint} = rand() < 0.5;
 	my $take = any_of("gatepost.lease_acquire('$name', '1 h')", "gatepost.try_advisory_xact_lock('$name')");
 	ask($session, 'BEGIN' . ($session->{savepoint} ? '; SAVEPOINT s' : '') . "; SELECT $take");
@@ -158,12 +161,61 @@ sub take_in_transaction
 
 sub roll_back
 {
-	my $session = one_that_is('open') // return;
+	my $session = $_[0] // one_that_is('open') // return;
 	$seen{'rolled back before waiters'}++ if grep { $_->{state} eq 'waiting' && $_->{name} eq $session->{name} } @sessions;
 	ask($session, $session->{savepoint} ? 'ROLLBACK TO s' : 'ROLLBACK');
 	answer_now($session);
 	$session->{state} = 'idle' unless $session->{savepoint};
 	$session->{savepoint} = 0;
+	return;
+}
+
+# Until he has gone to sleep, or has been served or refused.
+sub sleeps
+{
+	my ($session) = @_;
+	for (1 .. 1000)
+	{
+		return 1 if session_query($helper, "SELECT count(*) FROM pg_stat_activity WHERE pid = $session->{pid} AND wait_event = 'Extension'");
+		settle();
+		return 0 if $session->{state} ne 'waiting';
+		usleep(2000);
+	}
+	return 0;
+}
+
+# Somebody goes to sleep behind what is rolled back then.
+sub roll_back_before_a_waiter
+{
+	my $open = one_that_is('open') // return;
+	my $waiter = wait_for_it('1 h', $open->{name}) // return;
+	roll_back($open) if sleeps($waiter) && $open->{state} eq 'open';
+	return;
+}
+
+# A lease that nobody gives back; behind it one who loses his patience stands before one who does not, and keeps his
+# transaction open.
+sub leave_before_a_waiter
+{
+	# It takes longer than others.
+	return if rand() < 0.5;
+	my $name = any_of(@names);
+	my $leaves = one_that_is('idle') // return;
+	release($name);
+	my $token = session_error_or_answer("SELECT gatepost.lease_acquire('$name', '300 ms')") // '';
+	return unless $token =~ /^\d+$/;
+	ask($leaves, 'BEGIN');
+	answer_now($leaves);
+	return unless defined $leaves->{asked};
+	wait_for_it('150 ms', $name, $leaves);
+	my $stays = sleeps($leaves) ? wait_for_it('1 h', $name) : undef;
+	my $stood_behind = defined $stays && sleeps($stays) && settle() && $leaves->{state} eq 'waiting';
+	$seen{'left before waiters'}++ if $stood_behind;
+	settle() && usleep(2000) while $leaves->{state} eq 'waiting';
+	usleep(2000) while session_query($helper, "SELECT gatepost.lease_status('$name', $token)") eq 'held';
+	check_invariants('left');
+	ask($leaves, 'COMMIT');
+	answer_now($leaves);
 	return;
 }
 
@@ -174,7 +226,9 @@ my %event = (
 	'release again' => sub { release(any_of(@names)) },
 	'take in a transaction' => \&take_in_transaction,
 	'take again in a transaction' => \&take_in_transaction,
-	'roll back' => \&roll_back,
+	'roll back' => sub { roll_back() },
+	'roll back before a waiter' => \&roll_back_before_a_waiter,
+	'leave before a waiter' => \&leave_before_a_waiter,
 	cancel => sub { my $session = one_that_is('waiting') // return; query($node, "SELECT pg_cancel_backend($session->{pid})") },
 	terminate => sub {
 		my $session = one_that_is(any_of('waiting', 'waiting', 'open')) // return;
@@ -193,6 +247,7 @@ my %event = (
 	});
 
 # Nobody waits for a name that nobody has. Who has just been called needs a moment.
+my $patience = 30;
 my $stuck = q(
 SELECT count(*) FROM gatepost.waiters AS w
 WHERE NOT EXISTS (SELECT FROM gatepost.leases AS l WHERE l.name = w.name AND l.state IN ('held', 'in_flight', 'recovering'))
@@ -202,13 +257,19 @@ sub check_invariants
 	my ($when) = @_;
 	settle();
 	for (@sessions) { answer($_) if $_->{state} eq 'open' }
-	# Not so long that an alarm of the server's, up to 10 s late, wakes him.
-	for (1 .. 1000)
+	# Nothing moves any more: no waiter writes anything down.
+	my ($since, $written) = (monotonic(), -1);
+	while (session_query($helper, $stuck) > 0)
 	{
-		return if session_query($helper, $stuck) == 0;
+		my $now = traced_bytes($node);
+		($since, $written) = (monotonic(), $now) if $now != $written;
+		if (monotonic() - $since > $patience)
+		{
+			push @wrong, "$when: " . session_query($helper, $stuck) . ' sleep while the name is free';
+			return;
+		}
 		usleep(5_000);
 	}
-	push @wrong, "$when: " . session_query($helper, $stuck) . ' sleep while the name is free';
 	return;
 }
 
@@ -231,7 +292,7 @@ for my $session (grep { $_->{state} eq 'open' } @sessions)
 	answer_now($session);
 	$session->{state} = 'idle';
 }
-for (1 .. 200)
+for (1 .. 3000)
 {
 	release($_) for @names;
 	settle();
@@ -246,9 +307,10 @@ is(session_query($helper, 'SELECT count(*) FROM gatepost.waiters'), 0, 'nobody i
 query($node, 'SELECT pg_terminate_backend(pid) FROM gatepost.waiters');
 end_session($_->{psql}) for @sessions;
 $node->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_locks WHERE locktype = 'advisory'");
-is(our_locks($node), 0, 'nothing is left locked');
+no_lock_left($node, 'nothing is left locked');
 cmp_ok($seen{granted} // 0, '>', $events / 20, 'leases were granted to waiters');
-cmp_ok($seen{'rolled back before waiters'} // 0, '>', $events / 200, 'and what others waited for was rolled back');
+cmp_ok($seen{'rolled back before waiters'} // 0, '>', $events / 50, 'and what others waited for was rolled back');
+cmp_ok($seen{'left before waiters'} // 0, '>', $events / 500, 'and who stood before others has left');
 diag(join ', ', map { "$_: $seen{$_}" } sort keys %seen);
 
 $helper->quit;

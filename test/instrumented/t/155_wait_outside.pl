@@ -10,7 +10,7 @@ use lib "$FindBin::RealBin/../../perl";
 use Gatepost;
 use Test::More;
 
-my $node = new_server('outside', conf => "statement_timeout = '20s'\nmax_connections = 60");
+my $node = new_server('outside', conf => "statement_timeout = '60s'\nmax_connections = 60");
 my $now = 1_000_000_000;
 
 # Moves the clock by that many milliseconds.
@@ -71,7 +71,7 @@ sub told
 	my ($channel) = @_;
 	query($node, 'NOTIFY marker');
 	my $heard = '';
-	for (1 .. 1000)
+	for (1 .. 6000)
 	{
 		$heard .= session_query($listener, 'SELECT pg_sleep(0.01)');
 		last if $heard =~ /"marker"/;
@@ -285,6 +285,6 @@ is(told($channel), 0, 'a release before LISTEN is not heard');
 isnt(ask('between', 1), '', 'and found by the look after it');
 
 $_->quit for $holder, $listener;
-is(our_locks($node), 0, 'nothing is left locked');
+no_lock_left($node, 'nothing is left locked');
 $node->stop;
 done_testing();

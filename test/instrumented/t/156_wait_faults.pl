@@ -35,7 +35,7 @@ for my $case (@ends)
 	# ROLLBACK has taken the setting back.
 	session_query($holder, q(SET gatepost.test_fault = ''));
 	is(woken($node, $holder_pid, $waiter->{pid}), $before, "$end: it wakes nobody");
-	send_query($holder, 'SELECT pg_sleep(3)');
+	send_query($holder, 'SELECT pg_sleep(30)');
 	wait_blocked($node, $holder_pid, 'PgSleep');
 	query($node, "SELECT pg_cancel_backend($holder_pid)");
 	is((sent_result($holder))[1], '57014', "$end: the session can be cancelled as ever");
@@ -93,6 +93,6 @@ is(query($node, q(SELECT remaining FROM gatepost.leases WHERE name = 'ttl')), '0
 $late->{session}->quit;
 
 $holder->quit;
-is(our_locks($node), 0, 'nothing is left locked');
+no_lock_left($node, 'nothing is left locked');
 $node->stop;
 done_testing();

@@ -40,7 +40,7 @@ unix_socket_dir = $dir
 	local $ENV{PATH} = "$ENV{PATH}:/usr/sbin";
 	$pooler{run} = IPC::Run::start([ 'pgbouncer', "$dir/pgbouncer.ini" ], '>&', \$pooler{log});
 	push @running, \%pooler;
-	for (1 .. 1000)
+	for (1 .. 6000)
 	{
 		return @pooler{ 'host', 'port' } if -S "$dir/.s.PGSQL.$pooler{port}";
 		last unless $pooler{run}->pumpable;

@@ -9,15 +9,19 @@ use Exporter 'import';
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 
-our @EXPORT = qw(new_server start_server new_standby finish_promotion server_to_upgrade upgrade override);
+our @EXPORT = qw(new_server start_server new_standby configure stop_receiver finish_promotion server_to_upgrade upgrade override);
 
-# Settings of every server here: nothing in the background that moves the figures a test counts.
+# Settings of every server here: nothing in the background that moves the figures a test counts, and no replication that is
+# given up because a test has stopped one end of it, or the machine both.
 my $settings = q(
 log_statement = none
 autovacuum = off
+wal_sender_timeout = 0
+wal_receiver_timeout = 0
 );
 
-# initdb takes longer than many a test: what it makes is made once a run and copied. The copies share their identifier.
+# initdb takes longer than many a test: what it makes is made once a run, or once for many (GATEPOST_TEMPLATES), and
+# copied. The copies share their identifier.
 my $system_or_bail = \&PostgreSQL::Test::Utils::system_or_bail;
 
 sub _copy_initdb
@@ -25,7 +29,7 @@ sub _copy_initdb
 	my ($program, @arguments) = @_;
 	return $system_or_bail->($program, @arguments)
 	  if $program ne 'initdb' || "@arguments[2 .. $#arguments]" ne '-A trust -N';
-	my $template = "$PostgreSQL::Test::Utils::tmp_check/template";
+	my $template = ($ENV{GATEPOST_TEMPLATES} // $PostgreSQL::Test::Utils::tmp_check) . '/template';
 	if (!-d $template)
 	{
 		$system_or_bail->('initdb', '-D', "$template.$$", @arguments[ 2 .. $#arguments ]);
@@ -37,6 +41,26 @@ sub _copy_initdb
 {
 	no warnings 'redefine';
 	*PostgreSQL::Test::Utils::system_or_bail = \&_copy_initdb;
+}
+
+# A server that is starting refuses psql before that has read its query, and then writing the query fails.
+my $poll_query_until = \&PostgreSQL::Test::Cluster::poll_query_until;
+
+sub _poll_query_until
+{
+	my ($node, @arguments) = @_;
+	my $end = time + $PostgreSQL::Test::Utils::timeout_default;
+	for (;;)
+	{
+		my $met = eval { $poll_query_until->($node, @arguments) };
+		return $met if $@ eq '';
+		die $@ if $@ !~ /Broken pipe/ || time > $end;
+		select undef, undef, undef, 0.1;
+	}
+}
+{
+	no warnings 'redefine';
+	*PostgreSQL::Test::Cluster::poll_query_until = \&_poll_query_until;
 }
 
 # A running server with the extension in database postgres. %option: conf, install_path, and what Cluster's init takes.
@@ -72,6 +96,33 @@ sub new_standby
 	$node->append_conf('postgresql.conf', $option{conf}) if defined $option{conf};
 	$node->start;
 	return $node;
+}
+
+# Sets in the server's file; comes back when new sessions and the checkpointer have read it. Commits wait for standbys when the
+# checkpointer knows their names. Sessions that are there read it at their next statement, or the one after.
+sub configure
+{
+	my ($node, %setting) = @_;
+	$node->safe_psql('postgres',
+		join ' ', q(LOAD 'gatepost';), (map { "ALTER SYSTEM SET $_ = '$setting{$_}';" } sort keys %setting), 'SELECT pg_reload_conf()');
+	for my $name (sort keys %setting)
+	{
+		$node->poll_query_until('postgres', "SELECT current_setting('$name', true) = '$setting{$name}'") or die "$name was not set";
+	}
+	# At the first it may be past the place where it reads.
+	$node->safe_psql('postgres', 'CHECKPOINT; CHECKPOINT');
+	return;
+}
+
+# Stops the process that receives a standby's log, when there is one. Result: its process, to be woken by CONT.
+sub stop_receiver
+{
+	my ($standby) = @_;
+	$standby->poll_query_until('postgres', q(SELECT count(*) = 1 FROM pg_stat_wal_receiver WHERE status = 'streaming'))
+	  or die 'no receiver';
+	my $receiver = $standby->safe_psql('postgres', 'SELECT pid FROM pg_stat_wal_receiver');
+	kill 'STOP', $receiver;
+	return $receiver;
 }
 
 # Promotes and waits until the server takes writes.

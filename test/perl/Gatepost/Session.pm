@@ -5,13 +5,14 @@ use strict;
 use warnings FATAL => 'all';
 
 use Exporter 'import';
+use Time::HiRes 'usleep';
 
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 
 our @EXPORT = qw(
   query query_error session session_query session_error end_session
-  send_query sent_result wait_blocked start_load end_load
+  wait_session send_query sent_result limit_waits wait_blocked start_load end_load
 );
 
 # The SQLSTATE in what psql printed, '' when there is none. For VERBOSITY sqlstate.
@@ -42,16 +43,28 @@ sub _client
 	{
 		$clients{$key} = $node->background_psql('postgres', on_error_stop => 0, extra_params => \@params);
 		$clients{$key}->set_query_timer_restart;
+		$clients{$key}->query('SELECT pg_backend_pid() AS former \gset');
 	}
 	return $clients{$key};
 }
+
+# psql takes leave of a backend when it has the next; what was the old one's, locks and figures, is its own until it has gone.
+my $gone = q(
+WITH RECURSIVE looks AS (
+	SELECT 1 AS n
+	UNION ALL
+	SELECT n + 1 FROM looks
+	WHERE EXISTS (SELECT FROM pg_catalog.pg_stat_get_activity(CASE WHEN n OPERATOR(pg_catalog.>) 0 THEN :former END))
+		AND (pg_catalog.pg_sleep(0.001), pg_catalog.pg_stat_clear_snapshot()) IS NOT NULL)
+SELECT pg_catalog.pg_backend_pid() AS former FROM (SELECT pg_catalog.max(n) FROM looks) AS looked \gset
+);
 
 sub _ask_anew
 {
 	my ($node, $verbosity, $sql, %option) = @_;
 	my $client = _client($node, @{ $option{extra_params} // [] });
 	my $database = $option{dbname} // 'postgres';
-	return _ask($client, "\\set VERBOSITY $verbosity\n\\connect $database\n$sql");
+	return _ask($client, "\\set VERBOSITY $verbosity\n\\connect $database\n$gone$sql");
 }
 
 END
@@ -107,6 +120,18 @@ sub session_error
 	return _sqlstate($errors);
 }
 
+# Asks until the session gives that answer: it may have to read the configuration first. Dies when it does not.
+sub wait_session
+{
+	my ($session, $sql, $expected) = @_;
+	for (1 .. 18_000)
+	{
+		return if session_query($session, $sql) eq $expected;
+		usleep(10_000);
+	}
+	die "$sql: is not $expected";
+}
+
 # Starts a query whose answer is fetched later, by sent_result.
 sub send_query
 {
@@ -123,13 +148,23 @@ sub sent_result
 	return wantarray ? ($answer, _sqlstate($errors)) : $answer;
 }
 
-# Waits until a backend waits: for a heavyweight lock, or for the event that is named.
+# From here on a wait of the session's that nobody wakes ends as an error. What wakes it is no alarm of an earlier
+# statement where there is a trace: Gatepost::Waiting.
+sub limit_waits
+{
+	my ($session) = @_;
+	session_query($session, q(SET statement_timeout = '60s'));
+	return;
+}
+
+# Waits until a backend waits: for a heavyweight lock, or for the event that is named. Dies when it does not.
 sub wait_blocked
 {
 	my ($node, $pid, $event) = @_;
 	my $condition = defined $event ? "wait_event = '$event'" : "wait_event_type = 'Lock'";
 	return $node->poll_query_until('postgres',
-		"SELECT count(*) = 1 FROM pg_stat_activity WHERE pid = $pid AND $condition");
+		"SELECT count(*) = 1 FROM pg_stat_activity WHERE pid = $pid AND $condition")
+	  || die "process $pid does not wait: $condition";
 }
 
 # Ends a session whose server may have gone away.

@@ -7,13 +7,32 @@ use warnings FATAL => 'all';
 use Exporter 'import';
 use Time::HiRes 'usleep';
 
+use Gatepost::Server;
 use Gatepost::Session;
 
-our @EXPORT = qw(start_trace traced wait_traced waiting_session wait_again woken give_back);
+our @EXPORT = qw(stop_clock later start_trace traced traced_bytes wait_traced waiting_session wait_again woken give_back);
+
+# Test build: from here on the clock of leases goes on only by later, so that no lease lapses before a test is ready for it.
+my %clock;
+sub stop_clock
+{
+	my ($node) = @_;
+	$clock{$node} = 1_000_000_000;
+	override($node, 'boottime', $clock{$node});
+	return;
+}
+
+sub later
+{
+	my ($node, $seconds) = @_;
+	$clock{$node} += 1_000_000 * $seconds;
+	override($node, 'boottime', $clock{$node});
+	return;
+}
 
 sub _file { return $_[0]->data_dir . '/gatepost_test_trace'; }
 
-# Test build: from here on the server writes down what its waiters do.
+# Test build: from here on the server writes down what its waiters do, and nobody wakes them but who writes that down.
 sub start_trace
 {
 	my ($node) = @_;
@@ -35,6 +54,9 @@ sub traced
 	return @lines;
 }
 
+# How much that is.
+sub traced_bytes { return -s _file($_[0]); }
+
 # Waits until it has written down so many such events of a process.
 sub wait_traced
 {
@@ -49,16 +71,14 @@ sub wait_traced
 }
 
 # A session that waits for the lease, in the queue and asleep: { session, pid, name }. %option: before, a query of the
-# session's; wait; ttl; call, instead of lease_acquire.
+# session's; wait; ttl; call, instead of lease_acquire; until, where it has come to: sleeps, or stops at a stop point.
 sub waiting_session
 {
 	my ($node, $name, %option) = @_;
 	my $session = session($node);
 	my %waiter = (session => $session, name => $name, pid => session_query($session, 'SELECT pg_backend_pid()'));
 	session_query($session, $option{before}) if defined $option{before};
-	# A wait that nobody ends fails. The server lets an alarm that an earlier statement has set go off all the same, and
-	# that wakes; so no earlier statement has set one, and the one for idle sessions comes after 10 s.
-	session_query($session, "SET statement_timeout = '7s'");
+	limit_waits($session);
 	wait_again($node, \%waiter, %option);
 	return \%waiter;
 }
@@ -68,9 +88,10 @@ sub wait_again
 {
 	my ($node, $waiter, %option) = @_;
 	my ($ttl, $wait) = ($option{ttl} // '1 h', $option{wait} // '1 h');
-	my $slept = grep { $_->[0] == $waiter->{pid} && $_->[1] eq 'sleeps' } traced($node);
+	my $until = $option{until} // 'sleeps';
+	my $before = grep { $_->[0] == $waiter->{pid} && $_->[1] eq $until } traced($node);
 	send_query($waiter->{session}, $option{call} // "SELECT gatepost.lease_acquire('$waiter->{name}', '$ttl', '$wait')");
-	wait_traced($node, $waiter->{pid}, 'sleeps', $slept + 1);
+	wait_traced($node, $waiter->{pid}, $until, $before + 1);
 	return;
 }
 
