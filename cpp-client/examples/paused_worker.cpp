@@ -2,11 +2,12 @@
 //
 //   paused_worker NAME ITEMS unfenced|fenced|protected LEASE START_AT
 //
-// It takes the lease 'stock', reads the stock, works a little, writes the stock less its ITEMS, and releases. It writes
-// by a plain UPDATE, by fenced_update, or by a plain UPDATE in a transaction that uses its token; where that is refused
-// it tries once more without the token, as code that knows nothing of leases would. What happens is told on standard
-// output, one event a line: microseconds since 1970, name, event, token, detail, separated by tabs. START_AT is the
-// moment to ask for the lease, in microseconds since 1970, or 0. Connection by PGHOST and so on.
+// It takes the lease 'stock', reads the stock, works a little, writes the stock less its ITEMS, and releases. Work
+// begins with a line, or the end, of standard input: where it is to be paused it is, however slow the pausing one is.
+// It writes by a plain UPDATE, by fenced_update, or by a plain UPDATE in a transaction that uses its token; where that
+// is refused it tries once more without the token, as code that knows nothing of leases would. What happens is told on
+// standard output, one event a line: microseconds since 1970, name, event, token, detail, separated by tabs. START_AT
+// is the moment to ask for the lease, in microseconds since 1970, or 0. Connection by PGHOST and so on.
 
 #include "pqxx_versions.hpp"
 
@@ -74,7 +75,8 @@ bool try_write(pqxx::connection &connection, const Job &job, Write write, int it
     tell(job, "accepted", token, written + way);
     return true;
   } catch (const pqxx::sql_error &error) {
-    tell(job, "refused", token, written + way + '\t' + error.sqlstate() + '\t' + on_one_line(error.what()));
+    tell(job, "refused", token,
+         written + way + '\t' + std::string{error.sqlstate()} + '\t' + on_one_line(error.what()));
     return false;
   }
 }
@@ -109,6 +111,8 @@ int run(const Job &job) {
   const int items = read_stock(connection);
   tell(job, "read", token, std::to_string(items));
   // The work. A process that is stopped here notices nothing of it.
+  std::string begin;
+  std::getline(std::cin, begin);
   std::this_thread::sleep_for(std::chrono::milliseconds{100});
 
   if (!try_write(connection, job, job.write, items - job.items, token) && job.write == Write::protected_table)

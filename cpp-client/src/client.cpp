@@ -3,20 +3,20 @@
 #include "core.hpp"
 #include "statements.hpp"
 
+#include <algorithm>
+
 namespace gatepost {
 inline namespace v0 {
 
 using detail::Access;
 using detail::Moment;
+using detail::never;
 
 namespace {
 
-constexpr Moment never = INT64_MAX;
+Moment after(const detail::Core &core, Duration timeout) { return detail::later(core.now(), timeout); }
 
-Moment after(const detail::Core &core, std::chrono::nanoseconds timeout) {
-  const Moment now = core.now();
-  return timeout.count() > never - now ? never : now + timeout.count();
-}
+Moment at(boot_clock::time_point end) { return std::clamp(detail::moment(end), Moment{0}, never); }
 
 detail::Request permit_request(const detail::Core &core, const Semaphore &semaphore, std::optional<Ttl> ttl,
                                const LeaseOptions &options) {
@@ -34,21 +34,11 @@ Client::Client(const std::string &conninfo, ClientOptions options)
     : Client{ConnectionFactory{[conninfo] { return open_connection(conninfo); }}, std::move(options)} {}
 
 Client::Client(ConnectionFactory factory, ClientOptions options)
-    : core_{std::make_shared<detail::Core>(std::move(factory), std::move(options))} {}
+    : core_{detail::Core::make(std::move(factory), std::move(options))} {}
 
-Client::~Client() {
-  if (core_ && core_->forked())
-    detail::Core::leave(std::move(core_));
-}
+Client::~Client() = default;
 Client::Client(Client &&) noexcept = default;
-Client &Client::operator=(Client &&other) noexcept {
-  if (this != &other) {
-    if (core_ && core_->forked())
-      detail::Core::leave(std::move(core_));
-    core_ = std::move(other.core_);
-  }
-  return *this;
-}
+Client &Client::operator=(Client &&) noexcept = default;
 
 std::optional<Lease> Client::try_acquire(const Name &name, std::optional<Ttl> ttl, const LeaseOptions &options) {
   detail::Request request = core_->request(name, ttl, options);
@@ -66,7 +56,7 @@ std::optional<Lease> Client::acquire(const Name &name, std::stop_token stop, std
   return Access::maybe<Lease>(core_, core_->wait_for_grant(request, never, stop));
 }
 
-std::optional<Lease> Client::acquire_for(const Name &name, std::chrono::nanoseconds timeout, std::optional<Ttl> ttl,
+std::optional<Lease> Client::acquire_for(const Name &name, Duration timeout, std::optional<Ttl> ttl,
                                          const LeaseOptions &options, std::stop_token stop) {
   detail::Request request = core_->request(name, ttl, options);
   return Access::maybe<Lease>(core_, core_->wait_for_grant(request, after(*core_, timeout), stop));
@@ -75,11 +65,15 @@ std::optional<Lease> Client::acquire_for(const Name &name, std::chrono::nanoseco
 std::optional<Lease> Client::acquire_until(const Name &name, boot_clock::time_point end, std::optional<Ttl> ttl,
                                            const LeaseOptions &options, std::stop_token stop) {
   detail::Request request = core_->request(name, ttl, options);
-  return Access::maybe<Lease>(core_, core_->wait_for_grant(request, detail::moment(end), stop));
+  return Access::maybe<Lease>(core_, core_->wait_for_grant(request, at(end), stop));
 }
 
 Lease Client::adopt(const Name &name, Token token, std::optional<Ttl> ttl, const LeaseOptions &options) {
-  return Access::guard<Lease>(core_, core_->adopt(name, token, ttl, options));
+  return Access::guard<Lease>(core_, core_->adopt(name, token, false, ttl, options));
+}
+
+Permit Client::adopt(const Semaphore &semaphore, Token token, std::optional<Ttl> ttl, const LeaseOptions &options) {
+  return Access::guard<Permit>(core_, core_->adopt(semaphore.name, token, true, ttl, options));
 }
 
 std::optional<Permit> Client::try_acquire(const Semaphore &semaphore, std::optional<Ttl> ttl,
@@ -93,32 +87,51 @@ Permit Client::acquire(const Semaphore &semaphore, std::optional<Ttl> ttl, const
   return Access::guard<Permit>(core_, core_->wait_for_grant(request, never, {}));
 }
 
-std::optional<Permit> Client::acquire_for(const Semaphore &semaphore, std::chrono::nanoseconds timeout,
-                                          std::optional<Ttl> ttl, const LeaseOptions &options, std::stop_token stop) {
+std::optional<Permit> Client::acquire(const Semaphore &semaphore, std::stop_token stop, std::optional<Ttl> ttl,
+                                      const LeaseOptions &options) {
+  detail::Request request = permit_request(*core_, semaphore, ttl, options);
+  return Access::maybe<Permit>(core_, core_->wait_for_grant(request, never, stop));
+}
+
+std::optional<Permit> Client::acquire_for(const Semaphore &semaphore, Duration timeout, std::optional<Ttl> ttl,
+                                          const LeaseOptions &options, std::stop_token stop) {
   detail::Request request = permit_request(*core_, semaphore, ttl, options);
   return Access::maybe<Permit>(core_, core_->wait_for_grant(request, after(*core_, timeout), stop));
 }
 
+std::optional<Permit> Client::acquire_until(const Semaphore &semaphore, boot_clock::time_point end,
+                                            std::optional<Ttl> ttl, const LeaseOptions &options, std::stop_token stop) {
+  detail::Request request = permit_request(*core_, semaphore, ttl, options);
+  return Access::maybe<Permit>(core_, core_->wait_for_grant(request, at(end), stop));
+}
+
 std::optional<AdvisoryLock> Client::try_advisory_lock(const Name &name) {
-  std::unique_ptr<Connection> connection = core_->session();
-  if (connection->execute(detail::sql::try_session_lock, std::vector<Value>{core_->full(name).text()}).first() != "t")
-    return std::nullopt;
-  return Access::lock(core_, core_->full(name), std::move(connection));
+  return advisory_lock_for(name, std::chrono::nanoseconds{0});
 }
 
 AdvisoryLock Client::advisory_lock(const Name &name) {
-  std::unique_ptr<Connection> connection = core_->session();
-  connection->execute(detail::sql::session_lock, std::vector<Value>{core_->full(name).text()});
-  return Access::lock(core_, core_->full(name), std::move(connection));
+  return std::move(Access::lock(core_, core_->full(name), never, {}).value());
+}
+
+std::optional<AdvisoryLock> Client::advisory_lock(const Name &name, std::stop_token stop) {
+  return Access::lock(core_, core_->full(name), never, stop);
+}
+
+std::optional<AdvisoryLock> Client::advisory_lock_for(const Name &name, Duration timeout, std::stop_token stop) {
+  return Access::lock(core_, core_->full(name), after(*core_, timeout), stop);
 }
 
 void Client::with_lock(const Name &name, const std::function<void(Transaction &)> &work) {
-  core_->with_lock(name, work);
+  core_->with_lock(name, {}, work);
+}
+
+bool Client::with_lock(const Name &name, std::stop_token stop, const std::function<void(Transaction &)> &work) {
+  return core_->with_lock(name, stop, work);
 }
 
 bool Client::request_yield(const Name &name, const std::string &reason) {
   const std::vector<Value> values{core_->full(name).text(), reason};
-  return core_->run(detail::sql::lease_request_yield, values).first() == "t";
+  return core_->run_settled(detail::sql::lease_request_yield, values).first() == "t";
 }
 
 Rows Client::execute(const std::string &sql, std::span<const Value> parameters) { return core_->run(sql, parameters); }

@@ -1,5 +1,7 @@
 #include "conninfo.hpp"
 
+#include "mutant.hpp"
+
 #include <utility>
 
 namespace gatepost::inline v0::detail {
@@ -14,6 +16,8 @@ std::string with_defaults(const std::string &conninfo) {
       {"tcp_user_timeout", "10000"},
       {"target_session_attrs", "read-write"},
   };
+  if (mutant("keepalives_unset"))
+    return conninfo;
   const bool uri = conninfo.starts_with("postgresql://") || conninfo.starts_with("postgres://");
   std::string result = conninfo;
   char separator = conninfo.find('?') == std::string::npos ? '?' : '&';

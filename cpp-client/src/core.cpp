@@ -1,9 +1,11 @@
 #include "core.hpp"
 
+#include "mutant.hpp"
 #include "statements.hpp"
 #include "text.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <thread>
 
 namespace gatepost::inline v0::detail {
@@ -37,7 +39,16 @@ bool may_be_asked_again(std::string_view sqlstate) {
          sqlstate == "57014";
 }
 
+/// Whether the same call may be sent again, or, when the time for that is over, has nothing to say beside an answer
+/// that was lost before.
+bool passes(const error &error, bool unknown, Moment give_up) {
+  const bool again = dynamic_cast<const unavailable *>(&error) != nullptr || may_be_asked_again(error.sqlstate());
+  return again && ((unknown && !mutant("lost_release_is_failure")) || machine_now() < give_up);
+}
+
 nanoseconds margin_for(nanoseconds ttl, nanoseconds asked) {
+  if (mutant("margin_left_out"))
+    return nanoseconds{0};
   if (asked.count() > 0)
     return std::min(asked, ttl);
   return std::min({std::max(nanoseconds{seconds{1}}, ttl / 10), ttl / 4});
@@ -45,22 +56,37 @@ nanoseconds margin_for(nanoseconds ttl, nanoseconds asked) {
 
 } // namespace
 
-Moment Core::patience_end() const noexcept { return machine_now() + options_.call_timeout.count(); }
+Moment Core::patience_end() const noexcept { return later(machine_now(), options_.call_timeout); }
 
 Core::Core(ConnectionFactory factory, ClientOptions options)
-    : options_{completed(std::move(options))}, hooks_{options_.log, options_.metric},
-      pool_{factory, options_.idle_connections}, keeper_{std::make_shared<Keeper>(factory, hooks_, options_.clock)},
-      listener_{factory, [this](const std::string &channel) { run(sql::notify, std::vector<Value>{channel}); },
-                hooks_} {
+    : options_{completed(std::move(options))}, hooks_{options_.log, options_.metric}, pool_{factory, options_, hooks_},
+      keeper_{std::make_shared<Keeper>(factory, hooks_, options_.clock)}, listener_{factory,
+                                                                                    [this](const std::string &channel) {
+                                                                                      run(sql::notify,
+                                                                                          std::vector<Value>{channel});
+                                                                                    },
+                                                                                    hooks_, options_.clock} {
   keeper_->start();
 }
 
-Core::~Core() { keeper_->stop(); }
+Core::~Core() {
+  // Before the keeper, whose end cuts a call of it that is under way.
+  listener_.stop();
+  keeper_->stop();
+}
 
-void Core::leave(std::shared_ptr<Core> core) noexcept {
-  // Never destroyed, since that would close the parent's sessions and wait for threads that are not here.
-  alignas(std::shared_ptr<Core>) static thread_local unsigned char room[sizeof(std::shared_ptr<Core>)];
-  new (room) std::shared_ptr<Core>{std::move(core)};
+std::shared_ptr<Core> Core::make(ConnectionFactory factory, ClientOptions options) {
+  return {new Core{std::move(factory), std::move(options)}, end};
+}
+
+void Core::end(Core *core) noexcept {
+  if (!core->forked() || mutant("child_ends_core")) {
+    delete core;
+    return;
+  }
+  // Within reach, so that it is no leak.
+  static std::atomic<Core *> left{nullptr};
+  core->left_before_ = left.exchange(core);
 }
 
 void Core::check_process() const {
@@ -70,27 +96,52 @@ void Core::check_process() const {
 
 Rows Core::run(const std::string &sql, std::span<const Value> parameters) {
   check_process();
+  const Pool::Turn turn{pool_, patience_end()};
   std::unique_ptr<Connection> connection = pool_.take();
   try {
     const Rows rows = [&] {
-      const Keeper::Limit limit{*keeper_, *connection, patience_end()};
+      const Keeper::Limit limited = limit(*connection);
       return connection->execute(sql, parameters);
     }();
     pool_.give_back(std::move(connection));
     return rows;
-  } catch (const unavailable &) {
+  } catch (const unavailable &error) {
     pool_.drop_idle();
-    throw;
+    // A server that has become a standby refuses before it does anything.
+    if (std::string_view{error.sqlstate()} == "25006" || mutant("lost_answer_is_failure"))
+      throw;
+    throw unknown_outcome{std::string{"the answer was lost: "} + error.what(), "08007"};
   } catch (const error &) {
     pool_.give_back(std::move(connection));
     throw;
   }
 }
 
+Rows Core::read(const std::string &sql, std::span<const Value> parameters) {
+  try {
+    return run(sql, parameters);
+  } catch (const unknown_outcome &error) {
+    throw unavailable{error.what(), "08006"};
+  }
+}
+
+Rows Core::run_settled(const std::string &sql, std::span<const Value> parameters) {
+  const Moment give_up = patience_end();
+  for (unsigned tries = 0;; ++tries) {
+    try {
+      return run(sql, parameters);
+    } catch (const error &error) {
+      if (!may_be_asked_again(error.sqlstate()) || machine_now() >= give_up || mutant("flight_is_failure"))
+        throw;
+    }
+    std::this_thread::sleep_for(std::min(backoff(tries), options_.clock->nap()));
+  }
+}
+
 Request Core::request(const Name &name, std::optional<Ttl> ttl, const LeaseOptions &options) const {
   // What the server counts in microseconds is counted so here too.
   const auto length = std::chrono::duration_cast<std::chrono::microseconds>(ttl.value_or(options_.ttl).length());
-  return {full(name), length, options};
+  return Request{full(name), length, options};
 }
 
 std::vector<Value> Core::parameters(const Request &request) const {
@@ -107,14 +158,18 @@ std::vector<Value> Core::parameters(const Request &request) const {
 /// The server's answer to a request: a token, or none when busy. A lost answer is asked for again with the same id.
 std::optional<Token> Core::ask(Request &request) {
   const std::vector<Value> values = parameters(request);
-  const char *statement = request.permits > 0 ? sql::semaphore_acquire : sql::lease_acquire;
+  const char *statement = request.permits > 0             ? sql::semaphore_acquire
+                          : mutant("waits_in_the_server") ? sql::lease_acquire_inside
+                                                          : sql::lease_acquire;
   const Moment give_up = patience_end();
   bool unknown = false;
   std::string last;
   for (unsigned tries = 0;; ++tries) {
     check_process();
+    std::optional<Pool::Turn> turn;
     std::unique_ptr<Connection> connection;
     try {
+      turn.emplace(pool_, give_up);
       connection = pool_.take();
     } catch (const unavailable &error) {
       last = error.what();
@@ -128,8 +183,9 @@ std::optional<Token> Core::ask(Request &request) {
           return connection->execute(statement, values);
         }();
         pool_.give_back(std::move(connection));
-        if (!rows.warned) {
+        if (!rows.warned || mutant("warning_ignored_at_commit")) {
           request.needs_renewal = request.needs_renewal || unknown;
+          request.unsettled = false;
           const Value token = rows.first();
           return token ? std::optional{Token{std::stoll(*token)}} : std::nullopt;
         }
@@ -140,6 +196,8 @@ std::optional<Token> Core::ask(Request &request) {
         pool_.drop_idle();
         unknown = unknown || std::string_view{error.sqlstate()} != "25006";
         last = error.what();
+        if (mutant("lost_reply_is_failure"))
+          throw;
       } catch (const error &error) {
         pool_.give_back(std::move(connection));
         if (!may_be_asked_again(error.sqlstate()))
@@ -148,13 +206,15 @@ std::optional<Token> Core::ask(Request &request) {
         last = error.what();
       }
     }
-    if (machine_now() >= give_up) {
+    if (machine_now() >= give_up || (!unknown && request.stop.stop_requested())) {
       request.needs_renewal = request.needs_renewal || unknown;
       const std::string message = "acquire of \"" + request.name.text() + "\": " + last;
+      request.unsettled = request.unsettled || unknown;
       if (unknown)
         throw unknown_outcome{message, "08007"};
       throw unavailable{message, "08006"};
     }
+    turn.reset();
     hooks_.log(LogLevel::debug, "acquire of \"" + request.name.text() + "\" is tried again: " + last);
     if (tries > 0 || !unknown)
       std::this_thread::sleep_for(std::min(backoff(tries), options_.clock->nap()));
@@ -165,23 +225,28 @@ std::optional<Token> Core::ask(Request &request) {
 bool Core::renew(Request &request, Token token) {
   const std::vector<Value> values{request.name.text(), to_string(token), interval_text(request.ttl)};
   const Moment give_up = patience_end();
+  bool unknown = false;
+  std::string last;
   for (unsigned tries = 0;; ++tries) {
     const Moment sent = now();
     try {
       const Rows rows = run(sql::lease_renew, values);
-      if (!rows.warned) {
+      if (!rows.warned || mutant("warning_ignored_at_renewal")) {
         request.sent = sent;
         return rows.first() == "t";
       }
-    } catch (const unavailable &) {
-      if (machine_now() >= give_up)
-        throw;
+      unknown = true;
+      last = "the server sent a warning";
+    } catch (const unknown_outcome &error) {
+      unknown = true;
+      last = error.what();
     } catch (const error &error) {
-      if (!may_be_asked_again(error.sqlstate()) || machine_now() >= give_up)
+      if (!passes(error, unknown, give_up))
         throw;
+      last = error.what();
     }
     if (machine_now() >= give_up)
-      throw unknown_outcome{"renewal of \"" + request.name.text() + "\": the server sent a warning", "01000"};
+      throw unknown_outcome{"renewal of \"" + request.name.text() + "\": " + last, "08007"};
     std::this_thread::sleep_for(std::min(backoff(tries), options_.clock->nap()));
   }
 }
@@ -189,11 +254,13 @@ bool Core::renew(Request &request, Token token) {
 /// The guard's part for a grant; null when it came too late to be of use, and was given back.
 std::shared_ptr<Hold> Core::hold(Request &request, Token token) {
   try {
-    if (request.needs_renewal && !renew(request, token))
+    if (request.needs_renewal && !mutant("handed_time_begins_late") && !renew(request, token))
       return nullptr;
+    if (mutant("deadline_after_reply"))
+      request.sent = now();
     auto hold = std::make_shared<Hold>(request.name, token, request.ttl, margin_for(request.ttl, options_.margin),
                                        request.sent, request.options);
-    if (hold->look(now()) > 0) {
+    if (hold->look(now()) > 0 || mutant("late_grant_kept")) {
       keeper_->keep(hold, request.sent);
       hooks_.metric("gatepost.client.acquired", 1, request.name.text());
       return hold;
@@ -249,12 +316,14 @@ void Core::unqueue(const Request &request) noexcept {
 
 std::shared_ptr<Hold> Core::wait_for_grant(Request &request, Moment end, const std::stop_token &stop) {
   std::optional<Listener::Subscription> place;
+  request.stop = stop;
   bool no_queue = request.permits > 0;
   Moment prolong_at = 0;
   unsigned failures = 0;
+  std::string last_unknown;
   const auto wait = [&](nanoseconds pause, std::optional<unsigned long> heard) {
     const nanoseconds left{std::max<Moment>(end - now(), 0)};
-    pause = std::min({pause, left, options_.clock->nap()});
+    pause = std::min({pause, left, mutant("notifications_trusted") ? pause : options_.clock->nap()});
     if (place && heard)
       return place->wait(*heard, pause, stop);
     std::mutex mutex;
@@ -263,8 +332,10 @@ std::shared_ptr<Hold> Core::wait_for_grant(Request &request, Moment end, const s
     never.wait_for(lock, stop, pause, [] { return false; });
   };
   const auto leave = [&] {
-    if (place)
+    if (place && !mutant("places_kept"))
       unqueue(request);
+    if (request.unsettled && !stop.stop_requested() && !mutant("unsettled_is_busy"))
+      throw unknown_outcome{last_unknown, "08007"};
     return nullptr;
   };
 
@@ -299,14 +370,17 @@ std::shared_ptr<Hold> Core::wait_for_grant(Request &request, Moment end, const s
       failures = 0;
       const bool arriving = place && listener_.arriving().value_or(false);
       pause = jittered(arriving ? milliseconds{1000} : milliseconds{250});
+      if (place && mutant("notifications_trusted"))
+        pause = seconds{30};
     } catch (const unavailable &error) {
       hooks_.log(LogLevel::warning, "waiting for \"" + request.name.text() + "\": " + error.what());
       pause = backoff(failures++);
     } catch (const unknown_outcome &error) {
+      last_unknown = error.what();
       hooks_.log(LogLevel::warning, "waiting for \"" + request.name.text() + "\": " + error.what());
       pause = backoff(failures++);
     } catch (const error &error) {
-      if (!may_be_asked_again(error.sqlstate()))
+      if ((!may_be_asked_again(error.sqlstate()) && !mutant("refusal_waited_out")) || mutant("passing_error_ends_wait"))
         throw;
       pause = backoff(failures++);
     }
@@ -318,15 +392,21 @@ std::shared_ptr<Hold> Core::wait_for_grant(Request &request, Moment end, const s
   }
 }
 
-std::shared_ptr<Hold> Core::adopt(const Name &name, Token token, std::optional<Ttl> ttl, const LeaseOptions &options) {
+std::shared_ptr<Hold> Core::adopt(const Name &name, Token token, bool permit, std::optional<Ttl> ttl,
+                                  const LeaseOptions &options) {
   Request adopted = request(name, ttl, options);
+  const std::vector<Value> values{adopted.name.text(), to_string(token)};
+  const Value kind = read(sql::kind_of, values).first();
+  if (kind && (kind == "permit") != permit && !mutant("adopted_as_anything"))
+    throw error{"the token of \"" + adopted.name.text() + "\" is that of a " + *kind + ", and is adopted as such",
+                "LG006"};
   if (renew(adopted, token)) {
     adopted.needs_renewal = false;
     if (std::shared_ptr<Hold> granted = hold(adopted, token))
       return granted;
     throw lease_lost{adopted.name.text(), Loss::expired};
   }
-  const Value status = run(sql::lease_status, std::vector<Value>{adopted.name.text(), to_string(token)}).first();
+  const Value status = read(sql::lease_status, values).first();
   const auto is = [&](const char *text) { return status == text; };
   throw lease_lost{adopted.name.text(), is("lapsed")       ? Loss::lapsed
                                         : is("released")   ? Loss::released
@@ -336,6 +416,9 @@ std::shared_ptr<Hold> Core::adopt(const Name &name, Token token, std::optional<T
 }
 
 bool Core::release(const std::shared_ptr<Hold> &hold) {
+  // The fork may have come while a thread of the parent's had the keeper's mutex: in a child nobody gives it back.
+  if (forked() && !mutant("child_releases"))
+    return false;
   const std::int64_t before = hold->end(now(), Hold::released);
   keeper_->let_go(hold);
   if (before == Hold::released || before == Hold::lost(Loss::forked))
@@ -357,25 +440,30 @@ bool Core::send_release(const Hold &hold) {
   const std::vector<Value> values{hold.name.text(), to_string(hold.token)};
   const Moment give_up = patience_end();
   bool unknown = false;
+  std::string last;
   for (unsigned tries = 0;; ++tries) {
     try {
       if (run(sql::lease_release, values).first() == "t")
         return true;
-      return unknown && run(sql::lease_status, values).first() == "released";
-    } catch (const unavailable &error) {
+      return unknown && read(sql::lease_status, values).first() == "released";
+    } catch (const unknown_outcome &error) {
       unknown = true;
-      if (machine_now() >= give_up)
-        throw;
+      last = error.what();
     } catch (const error &error) {
-      if (!may_be_asked_again(error.sqlstate()) || machine_now() >= give_up)
+      if (!passes(error, unknown, give_up))
         throw;
+      last = error.what();
     }
+    if (machine_now() >= give_up)
+      throw unknown_outcome{"release of \"" + hold.name.text() + "\": " + last, "08007"};
     if (tries > 0)
       std::this_thread::sleep_for(std::min(backoff(tries - 1), options_.clock->nap()));
   }
 }
 
 Token Core::detach(const std::shared_ptr<Hold> &hold) {
+  if (forked())
+    throw lease_lost{hold->name.text(), Loss::forked};
   const std::int64_t before = hold->end(now(), Hold::released);
   keeper_->let_go(hold);
   if (Hold::is_lost(before))
@@ -385,24 +473,63 @@ Token Core::detach(const std::shared_ptr<Hold> &hold) {
   return hold->token;
 }
 
-void Core::with_lock(const Name &name, const std::function<void(Transaction &)> &work) {
-  check_process();
-  std::unique_ptr<Connection> connection = pool_.take();
+Keeper::Limit Core::limit(Connection &connection, nanoseconds beyond) {
+  if (mutant("calls_unlimited"))
+    beyond += std::chrono::hours{1};
+  return {*keeper_, connection, patience_end() + beyond.count()};
+}
+
+/// Calls wait(), which lets the server wait for a lock. False when stop was requested meanwhile: then the connection is
+/// of no use any more, and the lock, should it have been had, goes with it.
+bool Core::stoppable_wait(Connection &connection, const std::stop_token &stop, const std::function<void()> &wait) {
   try {
-    connection->execute(sql::begin);
+    const std::stop_callback stopping{stop, [&connection] {
+                                        if (!mutant("lock_wait_unstopped"))
+                                          connection.abort();
+                                      }};
+    wait();
+  } catch (const unavailable &) {
+    if (!stop.stop_requested())
+      throw;
+  }
+  return !stop.stop_requested();
+}
+
+bool Core::with_lock(const Name &name, const std::stop_token &stop, const std::function<void(Transaction &)> &work) {
+  check_process();
+  if (stop.stop_requested())
+    return false;
+  std::unique_ptr<Connection> connection = pool_.take();
+  const auto ask = [&](const char *sql, std::span<const Value> values = {}) {
+    const Keeper::Limit limited = limit(*connection);
+    return connection->execute(sql, values);
+  };
+  const Moment give_up = patience_end();
+  try {
+    ask(sql::begin);
   } catch (const unavailable &) {
     // One that has been idle may have been cut; a new one tells.
     pool_.drop_idle();
+    if (machine_now() >= give_up)
+      throw;
     connection = pool_.take();
-    connection->execute(sql::begin);
+    ask(sql::begin);
   }
   try {
-    connection->execute(sql::xact_lock, std::vector<Value>{full(name).text()});
+    const std::vector<Value> values{full(name).text()}, locally{"true"};
+    if (stop.stop_possible() && !mutant("server_waits_on"))
+      ask(sql::notice_our_end, locally);
+    if (!stoppable_wait(*connection, stop, [&] { connection->execute(sql::xact_lock, values); }))
+      return false;
     Transaction transaction{*connection};
     work(transaction);
+    // The server ends a transaction that has failed without an error, by a rollback. Other statements it refuses there.
+    if (transaction.failed_ && !mutant("failed_work_committed"))
+      ask(sql::alive);
   } catch (...) {
     try {
-      connection->execute(sql::rollback);
+      if (!mutant("rollback_left_out"))
+        ask(sql::rollback);
       pool_.give_back(std::move(connection));
     } catch (...) {
       // The connection is closed, and that rolls back too.
@@ -410,22 +537,59 @@ void Core::with_lock(const Name &name, const std::function<void(Transaction &)> 
     throw;
   }
   try {
-    if (connection->execute(sql::commit).warned)
+    if (ask(sql::commit).warned && !mutant("commit_warning_ignored"))
       throw unknown_outcome{"the server sent a warning with the commit", "01000"};
   } catch (const unavailable &error) {
+    if (mutant("lost_commit_is_failure"))
+      throw;
     throw unknown_outcome{std::string{"the answer to the commit was lost: "} + error.what(), "08007"};
   }
   pool_.give_back(std::move(connection));
+  return true;
 }
 
 std::unique_ptr<Connection> Core::session() {
   check_process();
   std::unique_ptr<Connection> connection = pool_.factory()();
+  const Keeper::Limit limited = limit(*connection);
   const auto asked = [&] { return std::stoi(connection->execute(sql::backend_pid).first().value_or("0")); };
   const int known = connection->backend_pid(), first = asked();
-  if ((known != 0 && known != first) || first != asked())
+  if (((known != 0 && known != first) || first != asked()) && !mutant("pooler_unnoticed"))
     throw unsupported_rung{"a session's lock needs a connection to the server itself; there is a pooler in between"};
   return connection;
+}
+
+std::unique_ptr<Connection> Core::lock_session(const Name &name, Moment end, const std::stop_token &stop) {
+  if (stop.stop_requested())
+    return nullptr;
+  std::unique_ptr<Connection> connection = session();
+  if (stop.stop_possible() && !mutant("server_waits_on")) {
+    const Keeper::Limit limited = limit(*connection);
+    connection->execute(sql::notice_our_end, std::vector<Value>{"false"});
+  }
+  // The server's own waits are no longer.
+  constexpr nanoseconds longest = std::chrono::hours{24};
+  bool had = false;
+  while (true) {
+    const bool without_end = end == never;
+    const nanoseconds left{std::max<Moment>(end - now(), 0)}, wait = std::min(left, longest);
+    const bool goes_on = stoppable_wait(*connection, stop, [&] {
+      if (without_end) {
+        connection->execute(sql::session_lock, std::vector<Value>{name.text()});
+        had = true;
+        return;
+      }
+      const Keeper::Limit limited = limit(*connection, wait);
+      had = connection->execute(sql::try_session_lock, std::vector<Value>{name.text(), interval_text(wait)}).first() ==
+            "t";
+    });
+    if (!goes_on)
+      return nullptr;
+    if (had)
+      return connection;
+    if (left <= longest)
+      return nullptr;
+  }
 }
 
 } // namespace gatepost::inline v0::detail

@@ -1,6 +1,7 @@
 #include <gatepost/election.hpp>
 
 #include "core.hpp"
+#include "mutant.hpp"
 #include "process.hpp"
 #include "statements.hpp"
 
@@ -64,10 +65,16 @@ struct LeaderElection::Campaign {
       return;
     std::stop_source stop;
     const std::stop_callback on_loss{lease->stop_token(), [&stop] { stop.request_stop(); }};
-    const std::stop_callback on_resigning{resigning.get_token(), [&stop] { stop.request_stop(); }};
+    const std::stop_callback on_resigning{resigning.get_token(), [&] {
+                                            stop.request_stop();
+                                            if (detail::mutant("worker_not_awaited"))
+                                              static_cast<void>(lease->release());
+                                          }};
     publish(&*lease);
     try {
       if (!stop.stop_requested())
+        lead(*lease, stop.get_token());
+      if (detail::mutant("led_again"))
         lead(*lease, stop.get_token());
     } catch (const std::exception &error) {
       core->hooks().log(LogLevel::error, "leading \"" + name.text() + "\" threw: " + error.what());
@@ -98,13 +105,16 @@ LeaderElection::~LeaderElection() {
 }
 
 bool LeaderElection::is_leader() const noexcept {
-  if (campaign_->resigning.stop_requested())
+  // Nor does a child ask for a mutex that the parent's thread may have had at the fork.
+  if (campaign_->resigning.stop_requested() || campaign_->core->forked())
     return false;
   const std::lock_guard lock{campaign_->mutex};
   return campaign_->term != nullptr && campaign_->term->held();
 }
 
 void LeaderElection::resign() noexcept {
+  if (campaign_->core->forked())
+    return;
   campaign_->resigning.request_stop();
   const std::lock_guard lock{campaign_->joining};
   if (campaign_->thread.joinable())
@@ -112,13 +122,18 @@ void LeaderElection::resign() noexcept {
 }
 
 void LeaderElection::wait() {
+  campaign_->core->check_process();
   std::unique_lock lock{campaign_->mutex};
   campaign_->ended.wait(lock, [this] { return campaign_->over; });
 }
 
 std::optional<Leader> LeaderElection::observe() const {
   const std::vector<Value> values{campaign_->core->full(campaign_->name).text()};
-  const Rows rows = campaign_->core->run(detail::sql::leader, values);
+  const Rows rows =
+      campaign_->core->read(detail::mutant("leader_at_rest_only")
+                                ? "SELECT token, owner FROM gatepost.leases WHERE name = $1 AND state = 'held'"
+                                : detail::sql::leader,
+                            values);
   if (rows.rows.empty() || !rows.rows[0][0])
     return std::nullopt;
   return Leader{Token{std::stoll(*rows.rows[0][0])}, rows.rows[0][1].value_or("")};

@@ -12,9 +12,7 @@
 namespace gatepost {
 inline namespace v0 {
 
-namespace {
-
-using detail::Moment;
+namespace detail::fake {
 
 /// Stands still until it is moved. Begins well after zero, since zero means none.
 class SettableClock final : public TimeSource {
@@ -23,7 +21,11 @@ public:
     return boot_clock::time_point{std::chrono::nanoseconds{now_.load()}};
   }
   std::chrono::nanoseconds nap() const noexcept override { return std::chrono::milliseconds{2}; }
-  void advance(std::chrono::nanoseconds time) noexcept { now_ += time.count(); }
+  void advance(std::chrono::nanoseconds time) noexcept {
+    Moment now = now_.load();
+    while (!now_.compare_exchange_weak(now, detail::later(now, time))) {
+    }
+  }
 
 private:
   std::atomic<Moment> now_{std::chrono::nanoseconds{std::chrono::hours{24}}.count()};
@@ -55,7 +57,10 @@ std::vector<std::string> parse_array(const std::string &text) {
   return elements;
 }
 
-} // namespace
+} // namespace detail::fake
+
+using namespace detail::fake;
+using detail::Moment;
 
 struct FakeServer::Memory {
   std::shared_ptr<SettableClock> clock = std::make_shared<SettableClock>();
@@ -161,6 +166,10 @@ struct FakeServer::Memory {
       const Row *row = find(*p[0], *p[1]);
       return one(row != nullptr ? status(*row) : "unknown");
     }
+    if (sql == known::kind_of) {
+      const Row *row = find(*p[0], *p[1]);
+      return row != nullptr ? one(row->permits > 0 ? "permit" : "lease") : Rows{};
+    }
     if (sql == known::lease_request_yield) {
       if (busy(*p[0]))
         yields[*p[0]] = *p[1];
@@ -176,7 +185,7 @@ struct FakeServer::Memory {
       const bool taken = busy(*p[0]);
       if (!taken)
         locks[*p[0]] = session;
-      else if (sql == known::session_lock)
+      else if (sql == known::session_lock || parse_interval(p[1]) > 0)
         throw error{"a fake server does not wait for locks", "55P03"};
       return truth(!taken);
     }
@@ -187,7 +196,7 @@ struct FakeServer::Memory {
         throw error{"the lock is not held", "55000"};
       return one("");
     }
-    if (sql == known::backend_pid || sql == known::alive)
+    if (sql == known::backend_pid || sql == known::alive || sql == known::notice_our_end)
       return one("1");
     throw error{"a fake server cannot do this: " + sql, "42883"};
   }
@@ -240,7 +249,7 @@ ClientOptions FakeServer::options() const {
 }
 
 boot_clock::time_point FakeServer::now() const noexcept { return memory_->clock->now(); }
-void FakeServer::advance(std::chrono::nanoseconds time) { memory_->clock->advance(time); }
+void FakeServer::advance(Duration time) { memory_->clock->advance(time); }
 
 void FakeServer::refuse(bool refuse) {
   const std::lock_guard lock{memory_->mutex};

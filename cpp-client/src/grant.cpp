@@ -26,11 +26,6 @@ Grant::~Grant() { end(); }
 void Grant::end() noexcept {
   if (!hold_)
     return;
-  if (core_->forked()) {
-    hold_.reset();
-    detail::Core::leave(std::move(core_));
-    return;
-  }
   try {
     core_->release(hold_);
   } catch (const std::exception &error) {
@@ -68,7 +63,7 @@ std::optional<Loss> Grant::loss() const noexcept {
   return Hold::is_lost(value) ? std::optional{Hold::reason(value)} : std::nullopt;
 }
 
-void Grant::require(std::chrono::nanoseconds min_remaining) const {
+void Grant::require(Duration min_remaining) const {
   if (!hold_)
     throw lease_lost{"", Loss::released};
   const detail::Moment now = core_->now();

@@ -4,6 +4,7 @@
 #include <gatepost/grant.hpp>
 #include <gatepost/options.hpp>
 
+#include "mutant.hpp"
 #include "process.hpp"
 
 #include <atomic>
@@ -18,9 +19,19 @@ namespace gatepost::inline v0::detail {
 /// Nanoseconds of boot_clock.
 using Moment = std::int64_t;
 
+inline constexpr Moment never = INT64_MAX;
+
 inline Moment moment(boot_clock::time_point time) noexcept { return time.time_since_epoch().count(); }
 
 inline Moment machine_now() noexcept { return moment(boot_clock::now()); }
+
+/// So long after a moment, but at most a century and a half after the start of the machine, which leaves room for sums.
+inline Moment later(Moment from, std::chrono::nanoseconds length) noexcept {
+  if (mutant("sums_overflow"))
+    return static_cast<Moment>(static_cast<std::uint64_t>(from) + static_cast<std::uint64_t>(length.count()));
+  constexpr Moment latest = INT64_MAX / 2;
+  return length.count() > latest - from ? latest : from + length.count();
+}
 
 struct Callbacks {
   std::function<void(Loss)> on_lost;
@@ -34,7 +45,7 @@ struct Hold {
   Hold(Name name_, Token token_, std::chrono::nanoseconds ttl_, std::chrono::nanoseconds margin_, Moment sent,
        const LeaseOptions &options)
       : name{std::move(name_)}, token{token_}, ttl{ttl_.count()}, margin{margin_.count()},
-        limit{options.max_hold.count() > 0 ? sent + options.max_hold.count() : 0}, until{deadline_for(sent)} {
+        limit{options.max_hold.count() > 0 ? later(sent, options.max_hold) : 0}, until{deadline_for(sent)} {
     if (options.on_lost || options.on_warning || options.on_yield)
       callbacks.reset(new Callbacks{options.on_lost, options.on_warning, options.on_yield});
   }
@@ -50,17 +61,18 @@ struct Hold {
   /// The own deadline, or how it has ended.
   std::int64_t look(Moment now) noexcept {
     std::int64_t value = until.load(std::memory_order_acquire);
-    if (born != fork_count())
+    if (born != fork_count() && !mutant("forks_unseen"))
       return value == released ? value : lost(Loss::forked);
     while (value > 0 && now >= value)
-      if (until.compare_exchange_weak(value, lost(Loss::expired), std::memory_order_acq_rel))
+      if (mutant("loss_forgotten") ||
+          until.compare_exchange_weak(value, lost(Loss::expired), std::memory_order_acq_rel))
         return lost(Loss::expired);
     return value;
   }
   /// A renewal that was sent then is confirmed. False: too late, it has ended.
   bool extend(Moment now, Moment sent) noexcept {
     const Moment later = deadline_for(sent);
-    std::int64_t value = look(now);
+    std::int64_t value = mutant("loss_forgotten") ? until.load() : look(now);
     while (value > 0 && value < later)
       if (until.compare_exchange_weak(value, later, std::memory_order_acq_rel))
         return true;

@@ -2,10 +2,12 @@
 
 #include <gatepost/error.hpp>
 
+#include "mutant.hpp"
 #include "statements.hpp"
 #include "text.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -16,7 +18,7 @@ namespace {
 /// What one statement renews at most, so that no lease waits behind too many others.
 constexpr std::size_t largest_batch = 5000;
 
-constexpr Moment milliseconds(std::int64_t count) { return count * 1'000'000; }
+constexpr Moment in_milliseconds(std::int64_t count) { return count * 1'000'000; }
 
 Loss reason_of(const Value &detail) {
   if (detail == "lapsed")
@@ -46,7 +48,8 @@ void Keeper::start() {
   try {
     renewing_ = start_thread("gatepost-renew", [self = shared_from_this()] { self->renew(); });
   } catch (...) {
-    stop();
+    if (!mutant("first_thread_left"))
+      stop();
     throw;
   }
 }
@@ -55,12 +58,22 @@ void Keeper::stop() noexcept {
   {
     const std::lock_guard lock{mutex_};
     stopping_ = true;
-    if (connection_)
+    // One that is idle is still good for the pool that it came from.
+    if (connection_ && asking_)
       connection_->abort();
+    // Nobody watches any more how long they take.
+    if (!mutant("calls_outlive_the_watch"))
+      for (Limit *limit : limits_)
+        limit->abort();
+    // By a callback the last has ended to whom it could be told.
+    if (telling_on_ == std::this_thread::get_id())
+      news_.clear();
   }
-  renew_wake_.notify_all();
-  watch_wake_.notify_all();
-  for (std::thread *thread : {&renewing_, &watching_}) {
+  renewer_.wake.notify_all();
+  watcher_.wake.notify_all();
+  told_.notify_all();
+  // The watching one may just be starting the telling one.
+  for (std::thread *thread : {&renewing_, &watching_, &telling_}) {
     if (!thread->joinable())
       continue;
     if (thread->get_id() == std::this_thread::get_id())
@@ -68,11 +81,6 @@ void Keeper::stop() noexcept {
     else
       thread->join();
   }
-}
-
-void Keeper::forget() noexcept {
-  renewing_.detach();
-  watching_.detach();
 }
 
 void Keeper::keep(const std::shared_ptr<Hold> &hold, Moment sent) {
@@ -84,13 +92,17 @@ void Keeper::keep(const std::shared_ptr<Hold> &hold, Moment sent) {
 
 void Keeper::let_go(const std::shared_ptr<Hold> &hold) noexcept {
   std::unique_lock lock{mutex_};
+  if (mutant("renewed_past_release"))
+    return;
   hold->kept = false;
   if (hold->renew_at != 0)
     renewals_.erase({hold->renew_at, hold});
   if (hold->check_at != 0)
     checks_.erase({hold->check_at, hold});
   hold->renew_at = hold->check_at = 0;
-  const bool in_callback = std::this_thread::get_id() == watching_.get_id();
+  if (mutant("renewal_not_awaited"))
+    return;
+  const bool in_callback = std::this_thread::get_id() == telling_on_;
   settled_.wait(lock, [&] { return stopping_ || (!hold->in_flight && (in_callback || !hold->firing)); });
 }
 
@@ -98,9 +110,9 @@ Keeper::Limit::Limit(Keeper &keeper, Connection &connection, Moment end)
     : keeper_{keeper}, connection_{connection}, end_{end} {
   const std::lock_guard lock{keeper_.mutex_};
   keeper_.limits_.push_back(this);
-  // The watching thread looks at least once a second.
-  if (end - machine_now() < milliseconds(1100))
-    keeper_.watch_wake_.notify_all();
+  if (keeper_.stopping_ && !mutant("calls_outlive_the_watch"))
+    abort();
+  keeper_.watcher_.look_at(keeper_.now() + (end - machine_now()));
 }
 
 Keeper::Limit::~Limit() {
@@ -108,10 +120,18 @@ Keeper::Limit::~Limit() {
   std::erase(keeper_.limits_, this);
 }
 
-void Keeper::pause(std::unique_lock<std::mutex> &lock, std::condition_variable &wake, Moment until) {
+void Keeper::Limit::abort() noexcept {
+  if (!std::exchange(aborted_, true))
+    connection_.abort();
+}
+
+void Keeper::pause(std::unique_lock<std::mutex> &lock, Sleeper &sleeper, Moment until) {
   // The condition variable's clock stands still while the machine is suspended, so no nap is long.
-  const std::chrono::nanoseconds left{std::max<Moment>(until - now(), 0)};
-  wake.wait_for(lock, std::min(left, clock_->nap()));
+  const Moment current = now();
+  const std::chrono::nanoseconds nap =
+      std::min(std::chrono::nanoseconds{std::max<Moment>(until - current, 0)}, clock_->nap());
+  sleeper.until = current + nap.count();
+  sleeper.wake.wait_for(lock, nap);
 }
 
 void Keeper::schedule_renewal(const std::shared_ptr<Hold> &hold, Moment at) {
@@ -119,8 +139,7 @@ void Keeper::schedule_renewal(const std::shared_ptr<Hold> &hold, Moment at) {
     renewals_.erase({hold->renew_at, hold});
   hold->renew_at = at;
   renewals_.emplace(at, hold);
-  if (renewals_.begin()->second == hold)
-    renew_wake_.notify_all();
+  renewer_.look_at(at);
 }
 
 void Keeper::schedule_check(const std::shared_ptr<Hold> &hold, Moment at) {
@@ -128,8 +147,7 @@ void Keeper::schedule_check(const std::shared_ptr<Hold> &hold, Moment at) {
     checks_.erase({hold->check_at, hold});
   hold->check_at = at;
   checks_.emplace(at, hold);
-  if (checks_.begin()->second == hold)
-    watch_wake_.notify_all();
+  watcher_.look_at(at);
 }
 
 // The renewing thread.
@@ -137,13 +155,11 @@ void Keeper::schedule_check(const std::shared_ptr<Hold> &hold, Moment at) {
 void Keeper::renew() {
   std::unique_lock lock{mutex_};
   while (!stopping_) {
-    if (renewals_.empty()) {
-      renew_wake_.wait(lock);
-      continue;
-    }
-    const Moment due = std::max(renewals_.begin()->first, connection_ ? 0 : connect_at_);
+    // With nothing to renew it naps too: grants that come and go sooner than they are renewed then wake nobody.
+    const Moment due =
+        renewals_.empty() ? INT64_MAX : std::max(renewals_.begin()->first, connection_ ? 0 : connect_at_);
     if (due > now()) {
-      pause(lock, renew_wake_, due);
+      pause(lock, renewer_, due);
       continue;
     }
     if (!connected(lock))
@@ -152,6 +168,7 @@ void Keeper::renew() {
     if (batch.empty())
       continue;
     std::vector<Answer> answers(batch.size());
+    asking_ = true;
     lock.unlock();
     const Moment started = now();
     ask(batch, answers);
@@ -159,6 +176,7 @@ void Keeper::renew() {
     hooks_.metric("gatepost.client.renewals", static_cast<double>(batch.size()));
     hooks_.metric("gatepost.client.renew.seconds", static_cast<double>(ended - started) / 1e9);
     lock.lock();
+    asking_ = false;
     for (std::size_t i = 0; i < batch.size(); ++i)
       settle(batch[i], answers[i], ended);
     settled_.notify_all();
@@ -181,9 +199,9 @@ bool Keeper::connected(std::unique_lock<std::mutex> &lock) {
   } catch (...) {
     message = "the connection factory threw";
   }
-  if (fresh)
+  if (fresh && std::exchange(broke_, false))
     hooks_.metric("gatepost.client.reconnects", 1);
-  else
+  if (!fresh)
     hooks_.log(LogLevel::warning, "no connection to renew on: " + message);
   lock.lock();
   if (fresh) {
@@ -204,8 +222,8 @@ Keeper::Holds Keeper::collect(Moment now) {
     const std::shared_ptr<Hold> hold = place->second;
     if (place->first - hold->ttl / 30 > now)
       break;
-    const bool ended = hold->look(now) <= 0;
-    if (!ended && !tokens.insert(hold->token.value()).second) {
+    const bool ended = hold->look(now) <= 0 && !mutant("renewed_past_release");
+    if (!ended && !tokens.insert(hold->token.value()).second && !mutant("token_twice_in_a_batch")) {
       ++place;
       continue;
     }
@@ -224,11 +242,11 @@ void Keeper::ask(std::span<const std::shared_ptr<Hold>> batch, std::span<Answer>
     return;
   const Moment sent = now();
   ArrayText names, tokens;
-  std::int64_t patience = milliseconds(5000);
+  std::int64_t patience = in_milliseconds(5000);
   for (const auto &hold : batch) {
     names.add(hold->name.text());
     tokens.add(hold->token.value());
-    patience = std::min(patience, std::max(hold->ttl / 6, milliseconds(250)));
+    patience = std::min(patience, std::max(hold->ttl / 6, in_milliseconds(250)));
   }
   try {
     const std::vector<Value> parameters{std::move(names).take(), std::move(tokens).take()};
@@ -236,12 +254,12 @@ void Keeper::ask(std::span<const std::shared_ptr<Hold>> batch, std::span<Answer>
       const Limit limit{*this, *connection_, machine_now() + patience};
       return connection_->execute(sql::lease_renew_many, parameters);
     }();
-    if (answer.warned) {
+    if (answer.warned && !mutant("warning_ignored_at_renewal")) {
       hooks_.log(LogLevel::warning, "a renewal came with a warning, and does not count");
       return;
     }
     for (Answer &each : answers)
-      each = {Answer::Kind::renewed, sent, {}, {}};
+      each = {Answer::Kind::renewed, mutant("deadline_after_reply") ? now() : sent, {}, {}};
     if (answer.rows.empty())
       return;
     std::unordered_map<std::int64_t, std::size_t> places;
@@ -262,12 +280,15 @@ void Keeper::ask(std::span<const std::shared_ptr<Hold>> batch, std::span<Answer>
   } catch (const unavailable &error) {
     hooks_.log(LogLevel::warning, std::string{"renewals failed, the connection is given up: "} + error.what());
     hooks_.metric("gatepost.client.renew.failures", static_cast<double>(batch.size()));
+    if (mutant("broken_connection_kept"))
+      return;
     std::unique_ptr<Connection> broken;
     const std::lock_guard lock{mutex_};
     broken = std::move(connection_);
+    broke_ = true;
   } catch (const error &error) {
     // One whose name or right is amiss must not take the others along.
-    if (batch.size() > 1 && !is_transient(error.sqlstate())) {
+    if (batch.size() > 1 && !is_transient(error.sqlstate()) && !mutant("one_error_fails_all")) {
       const std::size_t half = batch.size() / 2;
       ask(batch.first(half), answers.first(half));
       ask(batch.subspan(half), answers.subspan(half));
@@ -275,6 +296,8 @@ void Keeper::ask(std::span<const std::shared_ptr<Hold>> batch, std::span<Answer>
     }
     hooks_.log(LogLevel::warning, "renewal of \"" + batch[0]->name.text() + "\" failed: " + error.what());
     hooks_.metric("gatepost.client.renew.failures", static_cast<double>(batch.size()), batch[0]->name.text());
+    if (mutant("refusal_renews"))
+      std::fill(answers.begin(), answers.end(), Answer{Answer::Kind::renewed, sent, {}, {}});
   } catch (const std::exception &error) {
     hooks_.log(LogLevel::error, std::string{"renewals failed: "} + error.what());
   } catch (...) {
@@ -321,18 +344,16 @@ void Keeper::watch() {
     Moment next = checks_.empty() ? INT64_MAX : checks_.begin()->first;
     const Moment current = now(), machine = machine_now();
     for (Limit *limit : limits_) {
-      if (!limit->aborted_ && limit->end_ <= machine) {
-        limit->aborted_ = true;
-        limit->connection_.abort();
-      }
+      if (limit->end_ <= machine)
+        limit->abort();
       if (!limit->aborted_)
         next = std::min(next, current + (limit->end_ - machine));
     }
     if (next > current) {
-      if (next == INT64_MAX)
-        watch_wake_.wait_for(lock, std::chrono::seconds{1});
+      if (fresh_.empty())
+        pause(lock, watcher_, next);
       else
-        pause(lock, watch_wake_, next);
+        hand_over(lock);
       continue;
     }
     if (!checks_.empty() && checks_.begin()->first <= current) {
@@ -344,57 +365,30 @@ void Keeper::watch() {
   }
 }
 
-template <typename Call> void Keeper::fire(std::unique_lock<std::mutex> &lock, Hold &hold, Call &&call) {
-  hold.firing = true;
-  lock.unlock();
-  try {
-    call();
-  } catch (const std::exception &error) {
-    hooks_.log(LogLevel::error, "a callback of lease \"" + hold.name.text() + "\" threw: " + error.what());
-  } catch (...) {
-    hooks_.log(LogLevel::error, "a callback of lease \"" + hold.name.text() + "\" threw");
-  }
-  lock.lock();
-  hold.firing = false;
-  settled_.notify_all();
-}
-
 void Keeper::check(std::unique_lock<std::mutex> &lock, const std::shared_ptr<Hold> &hold) {
-  Moment current = now();
+  const Moment current = now();
   std::int64_t value = hold->look(current);
-  if (value > 0 && hold->limit != 0 && current >= hold->limit) {
+  if (value > 0 && hold->limit != 0 && current >= hold->limit && !mutant("hold_limit_ignored")) {
     hold->end(current, Hold::lost(Loss::hold_limit));
     value = hold->look(current);
   }
-  if (Hold::is_lost(value) && !hold->told) {
+  if (Hold::is_lost(value) && !hold->told && !mutant("loss_untold")) {
     hold->told = true;
-    const Loss reason = Hold::reason(value);
-    fire(lock, *hold, [&] {
-      // Before anybody else's code, which may take its time.
-      hold->stop.request_stop();
-      hooks_.log(LogLevel::error, "lease \"" + hold->name.text() + "\" is lost: " + std::string{to_string(reason)});
-      hooks_.metric("gatepost.client.lost", 1, hold->name.text());
-      if (hold->callbacks && hold->callbacks->on_lost)
-        hold->callbacks->on_lost(reason);
-    });
+    // Who waits for it may call the keeper.
+    lock.unlock();
+    hold->stop.request_stop();
+    lock.lock();
+    add(lock, {News::Kind::lost, hold, Hold::reason(value)});
   }
   if (value <= 0 || !hold->kept)
     return;
   if (hold->yield) {
     hold->yield = false;
-    const std::string reason = *hold->yield_told;
-    fire(lock, *hold, [&] {
-      if (hold->callbacks && hold->callbacks->on_yield)
-        hold->callbacks->on_yield(reason);
-    });
+    add(lock, {News::Kind::yield, hold, {}, *hold->yield_told});
   }
-  if (!hold->warned && hold->kept && current >= value - hold->margin) {
+  if (!hold->warned && hold->kept && !mutant("warning_untold") && current >= value - hold->margin) {
     hold->warned = true;
-    fire(lock, *hold, [&] {
-      hooks_.log(LogLevel::warning, "renewals of lease \"" + hold->name.text() + "\" are late");
-      if (hold->callbacks && hold->callbacks->on_warning)
-        hold->callbacks->on_warning(std::chrono::nanoseconds{value - current});
-    });
+    add(lock, {News::Kind::late, hold});
   }
   if (!hold->kept || hold->check_at != 0)
     return;
@@ -404,6 +398,94 @@ void Keeper::check(std::unique_lock<std::mutex> &lock, const std::shared_ptr<Hol
     next = std::min(next, hold->limit);
   if (value > 0 || !hold->told)
     schedule_check(hold, next);
+}
+
+void Keeper::add(std::unique_lock<std::mutex> &lock, News news) {
+  const Callbacks *callbacks = news.hold->callbacks.get();
+  const bool hooks = news.kind != News::Kind::yield && (hooks_.log_hook || hooks_.metric_hook);
+  if (!hooks && callbacks == nullptr && !mutant("told_to_nobody"))
+    return;
+  if (mutant("callbacks_on_the_watch"))
+    tell(lock, news);
+  else
+    fresh_.push_back(std::move(news));
+}
+
+void Keeper::hand_over(std::unique_lock<std::mutex> &lock) {
+  std::vector<News> fresh = std::exchange(fresh_, {});
+  try {
+    if (!telling_.joinable())
+      telling_ = start_thread("gatepost-tell", [self = shared_from_this()] { self->tell_all(); });
+  } catch (const unavailable &) {
+    // Late is better than never; unless one of them has ended all.
+    for (const News &news : fresh)
+      if (!stopping_ && !mutant("told_by_a_thread_or_not"))
+        tell(lock, news);
+    return;
+  }
+  std::move(fresh.begin(), fresh.end(), std::back_inserter(news_));
+  told_.notify_all();
+}
+
+// The telling thread.
+
+void Keeper::tell_all() {
+  std::unique_lock lock{mutex_};
+  while (true) {
+    told_.wait(lock, [this] { return stopping_ || !news_.empty(); });
+    if (news_.empty())
+      return;
+    const News news = std::move(news_.front());
+    news_.pop_front();
+    tell(lock, news);
+  }
+}
+
+void Keeper::tell(std::unique_lock<std::mutex> &lock, const News &news) {
+  static const Callbacks silent{};
+  Hold &hold = *news.hold;
+  // Of a guard that has ended only the hooks hear.
+  const Callbacks &callbacks = (hold.kept || mutant("told_after_the_end")) && hold.callbacks ? *hold.callbacks : silent;
+  hold.firing = true;
+  telling_on_ = std::this_thread::get_id();
+  lock.unlock();
+  try {
+    say(news, callbacks);
+  } catch (const std::exception &error) {
+    hooks_.log(LogLevel::error, "a callback of lease \"" + hold.name.text() + "\" threw: " + error.what());
+    if (mutant("callbacks_unguarded"))
+      throw;
+  } catch (...) {
+    hooks_.log(LogLevel::error, "a callback of lease \"" + hold.name.text() + "\" threw");
+  }
+  lock.lock();
+  telling_on_ = {};
+  hold.firing = false;
+  settled_.notify_all();
+}
+
+void Keeper::say(const News &news, const Callbacks &callbacks) {
+  Hold &hold = *news.hold;
+  switch (news.kind) {
+  case News::Kind::lost:
+    hooks_.log(LogLevel::error, "lease \"" + hold.name.text() + "\" is lost: " + std::string{to_string(news.reason)});
+    hooks_.metric("gatepost.client.lost", 1, hold.name.text());
+    if (callbacks.on_lost)
+      callbacks.on_lost(news.reason);
+    return;
+  case News::Kind::yield:
+    if (callbacks.on_yield)
+      callbacks.on_yield(news.yield);
+    return;
+  case News::Kind::late:
+    hooks_.log(LogLevel::warning, "renewals of lease \"" + hold.name.text() + "\" are late");
+    // It may have recovered, or ended, while something else was told.
+    const Moment current = now();
+    const std::int64_t value = hold.look(current);
+    if (callbacks.on_warning && value > 0 && current >= value - hold.margin)
+      callbacks.on_warning(std::chrono::nanoseconds{value - current});
+    return;
+  }
 }
 
 } // namespace gatepost::inline v0::detail

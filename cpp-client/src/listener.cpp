@@ -2,7 +2,11 @@
 
 #include <gatepost/error.hpp>
 
+#include "mutant.hpp"
+
 #include <algorithm>
+#include <cstdint>
+#include <utility>
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -13,38 +17,40 @@ namespace gatepost::inline v0::detail {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 
 /// How long a notification of the test may take, and after how long the test is made again.
 constexpr milliseconds test_patience{2000}, test_again{60000};
 /// Nobody has waited for so long: the connection is closed.
 constexpr std::chrono::seconds idle_time{30};
 
+/// Somebody has been told that his turn has come, and in this client that is one of the first: two, since a place may
+/// have been taken just before another and be listened for just after it.
+constexpr std::size_t called = 2, everybody = SIZE_MAX;
+
 } // namespace
 
-Listener::Listener(ConnectionFactory factory, std::function<void(const std::string &)> notify, Hooks hooks)
-    : factory_{std::move(factory)}, notify_{std::move(notify)}, hooks_{std::move(hooks)}, wake_{eventfd(
-                                                                                              0, EFD_NONBLOCK |
-                                                                                                     EFD_CLOEXEC)} {}
+Listener::Listener(ConnectionFactory factory, std::function<void(const std::string &)> notify, Hooks hooks,
+                   std::shared_ptr<TimeSource> clock)
+    : factory_{std::move(factory)}, notify_{std::move(notify)}, hooks_{std::move(hooks)}, clock_{std::move(clock)},
+      wake_{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)} {}
 
-Listener::~Listener() {
+void Listener::stop() noexcept {
   {
     const std::lock_guard lock{mutex_};
     stopping_ = true;
-    if (current_ != nullptr)
+    if (current_ != nullptr && !polling_)
       current_->abort();
   }
   wanted_.notify_all();
   poke();
+}
+
+Listener::~Listener() {
+  stop();
   if (thread_.joinable())
     thread_.join();
   if (wake_ >= 0)
     close(wake_);
-}
-
-void Listener::forget() noexcept {
-  if (thread_.joinable())
-    thread_.detach();
 }
 
 std::optional<bool> Listener::arriving() const noexcept {
@@ -69,7 +75,7 @@ void Listener::poke() noexcept {
 Listener::Subscription::Subscription(Listener &listener, std::string channel)
     : listener_{listener}, channel_{std::move(channel)} {
   const std::lock_guard lock{listener_.mutex_};
-  ++listener_.channels_[channel_].waiters;
+  listener_.channels_[channel_].waiters.push_back(this);
   if (!listener_.started_) {
     try {
       listener_.thread_ = start_thread("gatepost-listen", [&listener] { listener.run(); });
@@ -85,7 +91,8 @@ Listener::Subscription::Subscription(Listener &listener, std::string channel)
 Listener::Subscription::~Subscription() {
   const std::lock_guard lock{listener_.mutex_};
   const auto place = listener_.channels_.find(channel_);
-  if (--place->second.waiters > 0)
+  std::erase(place->second.waiters, this);
+  if (!place->second.waiters.empty())
     return;
   if (place->second.listening)
     listener_.left_.push_back(channel_);
@@ -95,17 +102,25 @@ Listener::Subscription::~Subscription() {
 
 unsigned long Listener::Subscription::heard() const {
   const std::lock_guard lock{listener_.mutex_};
-  return listener_.channels_.find(channel_)->second.heard;
+  return heard_;
 }
 
 void Listener::Subscription::wait(unsigned long heard, std::chrono::nanoseconds time, const std::stop_token &stop) {
   std::unique_lock lock{listener_.mutex_};
-  const Channel &channel = listener_.channels_.find(channel_)->second;
-  listener_.heard_.wait_for(lock, stop, time, [&] { return channel.heard != heard; });
+  wake_.wait_for(lock, stop, time, [&] { return heard_ != heard; });
+}
+
+void Listener::call(Channel &channel, std::size_t most) {
+  most = std::min(most, channel.waiters.size());
+  for (std::size_t i = 0; i < most; ++i) {
+    ++channel.waiters[i]->heard_;
+    channel.waiters[i]->wake_.notify_all();
+  }
 }
 
 void Listener::run() {
   unsigned failures = 0;
+  bool broke = false;
   while (true) {
     {
       std::unique_lock lock{mutex_};
@@ -118,6 +133,8 @@ void Listener::run() {
     }
     try {
       const std::unique_ptr<Connection> connection = factory_();
+      if (std::exchange(broke, false))
+        hooks_.metric("gatepost.client.reconnects", 1);
       const auto publish = [this](Connection *current) {
         const std::lock_guard lock{mutex_};
         current_ = current;
@@ -129,6 +146,7 @@ void Listener::run() {
         while (serve(*connection))
           failures = 0;
       } catch (...) {
+        broke = true;
         publish(nullptr);
         throw;
       }
@@ -147,7 +165,7 @@ void Listener::run() {
 /// Serves one connection; false when nobody has needed it for a while, or all is over.
 bool Listener::serve(Connection &connection) {
   const std::string test_channel = "gatepost_test_" + request_id();
-  steady_clock::time_point test_at = steady_clock::now(), heard_by{}, last_needed = test_at;
+  boot_clock::time_point test_at = clock_->now(), heard_by{}, last_needed = test_at;
   connection.listen(test_channel);
   while (true) {
     std::vector<std::string> fresh, left;
@@ -160,7 +178,7 @@ bool Listener::serve(Connection &connection) {
           fresh.push_back(name);
       left.swap(left_);
       if (!channels_.empty())
-        last_needed = steady_clock::now();
+        last_needed = clock_->now();
     }
     for (const std::string &name : left)
       connection.unlisten(name);
@@ -172,37 +190,43 @@ bool Listener::serve(Connection &connection) {
       for (const std::string &name : fresh)
         if (const auto place = channels_.find(name); place != channels_.end()) {
           place->second.listening = true;
-          ++place->second.heard;
+          if (!mutant("listening_anew_unsaid"))
+            call(place->second, everybody);
         } else {
           left_.push_back(name);
         }
-      heard_.notify_all();
     }
-    const auto now = steady_clock::now();
-    if (heard_by == steady_clock::time_point{} && now >= test_at) {
+    const auto now = clock_->now();
+    if (heard_by == boot_clock::time_point{} && now >= test_at && !(mutant("tried_once") && arriving())) {
       notify_(test_channel);
-      heard_by = steady_clock::now() + test_patience;
-    } else if (heard_by != steady_clock::time_point{} && now >= heard_by) {
+      heard_by = clock_->now() + test_patience;
+    } else if (heard_by != boot_clock::time_point{} && now >= heard_by) {
       set_arriving(false);
       heard_by = {};
       test_at = now + test_again;
     }
     if (now - last_needed > idle_time)
       return false;
-    wait_for_input(connection.socket(), milliseconds{heard_by == steady_clock::time_point{} ? 1000 : 100});
+    const auto polling = [this](bool begins) {
+      const std::lock_guard lock{mutex_};
+      polling_ = begins;
+      return !stopping_;
+    };
+    if (polling(true))
+      wait_for_input(connection.socket(), milliseconds{heard_by == boot_clock::time_point{} ? 1000 : 100});
+    if (!polling(false))
+      return false;
     const std::vector<std::string> heard = connection.notifications();
     const std::lock_guard lock{mutex_};
     for (const std::string &name : heard) {
       if (name == test_channel) {
         set_arriving(true);
         heard_by = {};
-        test_at = steady_clock::now() + test_again;
+        test_at = clock_->now() + test_again;
       } else if (const auto place = channels_.find(name); place != channels_.end()) {
-        ++place->second.heard;
+        call(place->second, mutant("all_woken") ? everybody : called);
       }
     }
-    if (!heard.empty())
-      heard_.notify_all();
   }
 }
 

@@ -24,10 +24,11 @@ namespace gatepost::inline v0::detail {
 class Listener {
 public:
   /// `notify` sends a notification on a channel by another connection.
-  Listener(ConnectionFactory factory, std::function<void(const std::string &)> notify, Hooks hooks);
+  Listener(ConnectionFactory factory, std::function<void(const std::string &)> notify, Hooks hooks,
+           std::shared_ptr<TimeSource> clock);
   ~Listener();
-  /// In a child process, where there is no thread.
-  void forget() noexcept;
+  /// Ends what is under way on its own connection; the destructor waits for the rest.
+  void stop() noexcept;
 
   /// Listens on a channel while it lives, or tries to.
   class Subscription {
@@ -40,12 +41,16 @@ public:
 
     /// To be read before looking whether what is waited for is so.
     unsigned long heard() const;
-    /// Until something was heard after that reading, listening has begun anew, the time is over, or stop is requested.
+    /// Until this one was called after that reading, by a notification or because listening has begun anew, the time is
+    /// over, or stop is requested. A notification calls those who have waited longest, not everybody.
     void wait(unsigned long heard, std::chrono::nanoseconds time, const std::stop_token &stop);
 
   private:
+    friend class Listener;
     Listener &listener_;
     const std::string channel_;
+    unsigned long heard_ = 0;
+    std::condition_variable_any wake_;
   };
 
   /// Empty before the first test has ended.
@@ -53,13 +58,14 @@ public:
 
 private:
   struct Channel {
-    unsigned waiters = 0;
-    unsigned long heard = 0;
+    std::vector<Subscription *> waiters; ///< in order of arrival
     bool listening = false;
   };
 
   void run();
   bool serve(Connection &connection);
+  /// Under the mutex: so many who wait on the channel, from the first on, look again.
+  void call(Channel &channel, std::size_t most);
   void wait_for_input(int socket, std::chrono::milliseconds time);
   void poke() noexcept;
   void set_arriving(bool arrive);
@@ -67,15 +73,15 @@ private:
   const ConnectionFactory factory_;
   const std::function<void(const std::string &)> notify_;
   const Hooks hooks_;
+  const std::shared_ptr<TimeSource> clock_;
   int wake_ = -1; ///< an eventfd
 
   mutable std::mutex mutex_;
-  std::condition_variable_any heard_;
   std::condition_variable wanted_;
   std::map<std::string, Channel> channels_;
   std::vector<std::string> left_; ///< to be unlistened
   Connection *current_ = nullptr;
-  bool stopping_ = false, started_ = false;
+  bool stopping_ = false, started_ = false, polling_ = false;
   std::atomic<int> arriving_{-1};
   std::thread thread_;
 };

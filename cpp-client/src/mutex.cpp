@@ -1,7 +1,9 @@
 #include <gatepost/mutex.hpp>
 
 #include "core.hpp"
+#include "mutant.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace gatepost {
@@ -17,19 +19,21 @@ struct Known {
   Capabilities can;
 };
 constexpr std::array<Known, 3> known{{
-    {transaction_name, {false, false, false, true}},
-    {session_name, {true, false, false, false}},
-    {lease_name, {true, true, true, true}},
+    {transaction_name, Capability::through_pooler},
+    {session_name, Capability::lockable},
+    {lease_name,
+     Capability::lockable | Capability::fencing_token | Capability::survives_connection | Capability::through_pooler},
 }};
 
-std::string_view missing(const Capabilities &can, const Capabilities &needs) {
-  if (needs.lockable && !can.lockable)
+std::string_view missing(Capabilities can, Capabilities needs) {
+  const auto lacks = [&](Capability one) { return needs.has(one) && !can.has(one); };
+  if (lacks(Capability::lockable))
     return "lock and unlock outside a transaction";
-  if (needs.fencing_token && !can.fencing_token)
+  if (lacks(Capability::fencing_token))
     return "give a fencing token";
-  if (needs.survives_connection && !can.survives_connection)
+  if (lacks(Capability::survives_connection))
     return "outlive its connection";
-  if (needs.through_pooler && !can.through_pooler)
+  if (lacks(Capability::through_pooler))
     return "work behind a pooler";
   return {};
 }
@@ -55,7 +59,7 @@ Capabilities capabilities(Rung rung) {
 }
 
 struct Mutex::State {
-  Client *client;
+  std::shared_ptr<detail::Core> core;
   Name name;
   Capabilities needs;
   std::optional<Ttl> ttl;
@@ -71,10 +75,52 @@ struct Mutex::State {
 
   void check(Rung rung) const {
     const std::string_view lacks = missing(capabilities(rung), needs);
-    if (!lacks.empty())
+    if (!lacks.empty() && !detail::mutant("rung_unchecked"))
       throw unsupported_rung{"rung " + std::string{rung.name()} + " cannot " + std::string{lacks}};
     if (rung == Rung::advisory_session())
-      detail::Access::core(*client)->session();
+      core->session();
+  }
+  /// False: not to be had by then; 0: one try.
+  bool take(Rung rung, detail::Moment end) {
+    std::optional<Lease> taken;
+    std::optional<AdvisoryLock> locked;
+    if (rung == Rung::lease()) {
+      const LeaseOptions options;
+      detail::Request request = core->request(name, ttl, options);
+      taken = detail::Access::maybe<Lease>(core, end == 0 || detail::mutant("lock_tried_once")
+                                                     ? core->try_grant(request)
+                                                     : core->wait_for_grant(request, end, {}));
+    } else {
+      locked = detail::Access::lock(core, core->full(name), end, {});
+    }
+    const std::lock_guard guard{mutex};
+    lease = std::move(taken);
+    lock = std::move(locked);
+    return lease || lock;
+  }
+  /// The same after waiting for threads of the process.
+  bool lock_until(detail::Moment end) {
+    core->check_process();
+    std::unique_lock guard{mutex};
+    while (busy) {
+      const std::int64_t left = end - core->now();
+      if (left <= 0)
+        return false;
+      freed.wait_for(guard, std::min(std::chrono::nanoseconds{left}, core->options().clock->nap()));
+    }
+    busy = true;
+    const Rung rung = next;
+    guard.unlock();
+    bool taken = false;
+    try {
+      taken = take(rung, end);
+    } catch (...) {
+      done();
+      throw;
+    }
+    if (!taken)
+      done();
+    return taken;
   }
   void done() noexcept {
     const std::lock_guard guard{mutex};
@@ -84,67 +130,35 @@ struct Mutex::State {
 };
 
 Mutex::Mutex(Client &client, Name name, Rung rung, Capabilities needs, std::optional<Ttl> ttl)
-    : state_{new State{&client, std::move(name), needs, ttl, rung}} {
-  state_->needs.lockable = true;
+    : state_{new State{detail::Access::core(client), std::move(name), needs, ttl, rung}} {
+  state_->needs = state_->needs | Capability::lockable;
   state_->check(rung);
 }
 
-Mutex::~Mutex() { unlock(); }
-
-void Mutex::lock() {
-  State &state = *state_;
-  std::unique_lock guard{state.mutex};
-  state.freed.wait(guard, [&] { return !state.busy; });
-  state.busy = true;
-  const Rung rung = state.next;
-  guard.unlock();
-  try {
-    std::optional<Lease> lease;
-    std::optional<AdvisoryLock> lock;
-    if (rung == Rung::lease())
-      lease.emplace(state.client->acquire(state.name, state.ttl));
-    else
-      lock.emplace(state.client->advisory_lock(state.name));
-    guard.lock();
-    state.lease = std::move(lease);
-    state.lock = std::move(lock);
-  } catch (...) {
-    state.done();
-    throw;
-  }
+Mutex::~Mutex() {
+  // In a child process a thread of the parent's may have had the state's own mutex at the fork.
+  if (state_->core->forked())
+    static_cast<void>(state_.release());
+  else
+    unlock();
 }
 
-bool Mutex::try_lock() {
-  State &state = *state_;
-  std::unique_lock guard{state.mutex};
-  if (state.busy)
-    return false;
-  state.busy = true;
-  const Rung rung = state.next;
-  guard.unlock();
-  try {
-    std::optional<Lease> lease;
-    std::optional<AdvisoryLock> lock;
-    if (rung == Rung::lease())
-      lease = state.client->try_acquire(state.name, state.ttl);
-    else
-      lock = state.client->try_advisory_lock(state.name);
-    if (!lease && !lock) {
-      state.done();
-      return false;
-    }
-    guard.lock();
-    state.lease = std::move(lease);
-    state.lock = std::move(lock);
-    return true;
-  } catch (...) {
-    state.done();
-    throw;
-  }
+void Mutex::lock() { static_cast<void>(state_->lock_until(detail::never)); }
+
+bool Mutex::try_lock() { return state_->lock_until(0); }
+
+bool Mutex::try_lock_for(Duration timeout) {
+  return state_->lock_until(timeout.count() > 0 ? detail::later(state_->core->now(), timeout) : 0);
+}
+
+bool Mutex::try_lock_until(boot_clock::time_point end) {
+  return state_->lock_until(std::max(detail::moment(end), detail::Moment{0}));
 }
 
 void Mutex::unlock() noexcept {
   State &state = *state_;
+  if (state.core->forked())
+    return;
   std::optional<Lease> lease;
   std::optional<AdvisoryLock> lock;
   {
@@ -154,16 +168,17 @@ void Mutex::unlock() noexcept {
   }
   if (!lease && !lock)
     return;
-  if (lease && !lease->held())
-    detail::Access::core(*state.client)
-        ->hooks()
-        .log(LogLevel::error, "mutex \"" + state.name.text() + "\" had been lost before it was unlocked");
+  if (lease && !lease->held() && !detail::mutant("unlock_after_loss_unsaid"))
+    state.core->hooks().log(LogLevel::error,
+                            "mutex \"" + state.name.text() + "\" had been lost before it was unlocked");
   lease.reset();
   lock.reset();
   state.done();
 }
 
 bool Mutex::held() const noexcept {
+  if (state_->core->forked())
+    return false;
   const std::lock_guard guard{state_->mutex};
   return (state_->lease && state_->lease->held()) || (state_->lock && state_->lock->held());
 }

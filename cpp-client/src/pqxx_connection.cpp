@@ -5,6 +5,7 @@
 #include <gatepost/error.hpp>
 
 #include "conninfo.hpp"
+#include "mutant.hpp"
 
 #include <map>
 #include <mutex>
@@ -21,7 +22,8 @@ class PqxxConnection final : public Connection {
 public:
   explicit PqxxConnection(const std::string &conninfo) try
       : connection_{detail::with_defaults(conninfo)}, notices_{connection_} {
-    detail::stay_on_one_connection(connection_);
+    if (!detail::mutant("silent_reconnect"))
+      detail::stay_on_one_connection(connection_);
     backend_pid_ = connection_.backendpid();
     socket_ = connection_.sock();
     // Statements are sent by their text, never prepared: behind a pooler the next may run on another server process.
@@ -34,6 +36,9 @@ public:
   ~PqxxConnection() override {
     {
       const std::lock_guard lock{socket_mutex_};
+      // libpqxx 6 and 7 would say UNLISTEN, and wait for the answer of a server that stands still.
+      if (!receivers_.empty())
+        ::shutdown(socket_, SHUT_RDWR);
       socket_ = -1;
     }
     receivers_.clear();
@@ -85,10 +90,10 @@ public:
 private:
   /// Turns libpqxx's exceptions into the library's. After a loss nothing runs on the connection any more.
   template <typename Call> std::invoke_result_t<Call> guarded(Call &&call) {
-    if (lost_)
+    if (lost_ && !detail::mutant("silent_reconnect"))
       throw unavailable{"the connection has been lost", "08003"};
     try {
-      if (connection_.backendpid() != backend_pid_)
+      if (connection_.backendpid() != backend_pid_ && !detail::mutant("silent_reconnect"))
         throw pqxx::broken_connection{"the server process behind the connection is another"};
       return call();
     } catch (const pqxx::broken_connection &error) {
@@ -100,14 +105,14 @@ private:
     } catch (const pqxx::sql_error &error) {
       const std::string sqlstate = detail::sqlstate_of(error);
       lost_ = !connection_.is_open();
-      throw_for(lost_ && !sqlstate.starts_with("57P") ? "08006" : sqlstate, error.what());
+      throw_for_report(lost_ && !sqlstate.starts_with("57P") ? "08006" : sqlstate, error.what());
 #if PQXX_VERSION_MAJOR < 7
     } catch (const pqxx::deadlock_detected &error) {
-      throw_for("40P01", error.what());
+      throw_for_report("40P01", error.what());
     } catch (const pqxx::serialization_failure &error) {
-      throw_for("40001", error.what());
+      throw_for_report("40001", error.what());
     } catch (const pqxx::transaction_rollback &error) {
-      throw_for("40000", error.what());
+      throw_for_report("40000", error.what());
 #endif
     }
   }

@@ -62,15 +62,13 @@ inline void stay_on_one_connection([[maybe_unused]] pqxx::connection &connection
 #endif
 }
 
-// libpqxx 6 drops the SQLSTATE of some errors that it has classes for.
+// libpqxx 6 and 7 drop the SQLSTATE of some errors that they have classes for.
 inline std::string sqlstate_of(const pqxx::sql_error &error) {
   std::string sqlstate{error.sqlstate()};
-#if PQXX_VERSION_MAJOR < 7
   if (sqlstate.empty() && dynamic_cast<const pqxx::insufficient_privilege *>(&error) != nullptr)
     sqlstate = "42501";
   else if (sqlstate.empty() && dynamic_cast<const pqxx::syntax_error *>(&error) != nullptr)
     sqlstate = "42601";
-#endif
   return sqlstate;
 }
 

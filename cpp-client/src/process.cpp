@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <random>
@@ -12,6 +13,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
 namespace gatepost::inline v0::detail {
 
@@ -54,9 +56,11 @@ std::thread start_thread(const char *name, std::function<void()> body) {
 }
 
 std::string request_id() {
-  // Two requests with one id would be taken for one, so these do not come from the generator of pauses.
-  std::random_device source;
-  std::array<std::uint32_t, 4> word{source(), source(), source(), source()};
+  // Two requests with one id would be taken for one, so these do not come from the generator of pauses. Nor from
+  // std::random_device, which on some machines waits 20 us for each of its numbers.
+  std::array<std::uint32_t, 4> word;
+  if (getentropy(word.data(), sizeof word) != 0)
+    throw unavailable{"the system has no random numbers: " + std::generic_category().message(errno), "53000"};
   word[1] = (word[1] & 0xffff0fff) | 0x4000;
   word[2] = (word[2] & 0x3fffffff) | 0x80000000;
   char text[37];

@@ -4,6 +4,10 @@
 #include <gatepost/name.hpp>
 #include <gatepost/token.hpp>
 #include <gatepost/ttl.hpp>
+#include <gatepost/version.hpp>
+
+#include "mutant.hpp"
+#include "report.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -15,8 +19,21 @@ inline namespace v0 {
 
 boot_clock::time_point boot_clock::now() noexcept {
   timespec now;
-  clock_gettime(CLOCK_BOOTTIME, &now);
+  clock_gettime(detail::mutant("suspend_uncounted")     ? CLOCK_MONOTONIC
+                : detail::mutant("wall_clock_believed") ? CLOCK_REALTIME
+                                                        : CLOCK_BOOTTIME,
+                &now);
   return time_point{std::chrono::seconds{now.tv_sec} + std::chrono::nanoseconds{now.tv_nsec}};
+}
+
+using detail::mutant;
+using detail::one_line;
+
+#define GATEPOST_TEXT_OF(number) #number
+#define GATEPOST_TEXT(major, minor, patch)                                                                             \
+  GATEPOST_TEXT_OF(major) "." GATEPOST_TEXT_OF(minor) "." GATEPOST_TEXT_OF(patch)
+std::string_view version() noexcept {
+  return GATEPOST_TEXT(GATEPOST_VERSION_MAJOR, GATEPOST_VERSION_MINOR, GATEPOST_VERSION_PATCH);
 }
 
 TimeSource::~TimeSource() = default;
@@ -69,13 +86,24 @@ std::string_view to_string(Loss reason) noexcept {
   return "unknown";
 }
 
-error::error(const std::string &message, std::string_view sqlstate) : std::runtime_error{message} {
+struct error::More {
+  std::string detail, hint;
+};
+
+error::error(const std::string &message, std::string_view sqlstate, std::string_view detail, std::string_view hint)
+    : std::runtime_error{one_line(message)} {
+  if (!detail.empty() || !hint.empty())
+    more_ = std::make_shared<const More>(More{one_line(detail), one_line(hint)});
   if (sqlstate.size() != 5)
     sqlstate = "XX000";
   std::copy(sqlstate.begin(), sqlstate.end(), sqlstate_);
   sqlstate_[5] = '\0';
 }
+error::error(const error &) noexcept = default;
+error &error::operator=(const error &) noexcept = default;
 error::~error() = default;
+std::string_view error::detail() const noexcept { return more_ ? more_->detail : std::string_view{}; }
+std::string_view error::hint() const noexcept { return more_ ? more_->hint : std::string_view{}; }
 stale_token::~stale_token() = default;
 unknown_outcome::~unknown_outcome() = default;
 unavailable::~unavailable() = default;
@@ -88,14 +116,19 @@ lease_lost::~lease_lost() = default;
 unsupported_rung::unsupported_rung(const std::string &message) : error{message, "0A000"} {}
 unsupported_rung::~unsupported_rung() = default;
 
-void throw_for(std::string_view sqlstate, const std::string &message) {
+void throw_for(std::string_view sqlstate, const std::string &message, std::string_view detail, std::string_view hint) {
   if (sqlstate == "LG001")
-    throw stale_token{message, sqlstate};
+    throw stale_token{message, sqlstate, detail, hint};
   // A server that shuts down, starts, or has become a standby is as good as gone.
   if (sqlstate.starts_with("08") || sqlstate == "57P01" || sqlstate == "57P02" || sqlstate == "57P03" ||
-      sqlstate == "25006")
-    throw unavailable{message, sqlstate};
-  throw error{message, sqlstate};
+      (sqlstate == "25006" && !mutant("standby_kept")))
+    throw unavailable{message, sqlstate, detail, hint};
+  throw error{message, sqlstate, detail, hint};
+}
+
+void throw_for_report(std::string_view sqlstate, std::string_view report) {
+  const detail::Report parts = detail::parse_report(report);
+  throw_for(sqlstate, parts.message, parts.detail, parts.hint);
 }
 
 } // namespace v0

@@ -67,7 +67,7 @@ TEST(Fake, HasPermitsYieldsAndLocks) {
   auto a = client.try_acquire(two), b = client.try_acquire(two);
   EXPECT_TRUE(a && b);
   EXPECT_FALSE(client.try_acquire(two));
-  a->release();
+  EXPECT_TRUE(a->release());
   EXPECT_TRUE(client.acquire_for(two, 1s));
   auto lock = client.try_advisory_lock("l");
   EXPECT_TRUE(lock);

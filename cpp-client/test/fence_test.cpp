@@ -6,6 +6,20 @@
 
 #include <gtest/gtest.h>
 
+namespace {
+/// Somebody's own driver.
+struct Notebook {
+  std::vector<std::string> statements;
+};
+} // namespace
+
+template <> struct gatepost::StatementTraits<Notebook> {
+  static Value execute(Notebook &notebook, const char *sql, std::span<const Value> parameters) {
+    notebook.statements.push_back(sql + std::string{" "} + parameters[0].value_or("NULL"));
+    return "t";
+  }
+};
+
 namespace gatepost::test {
 namespace {
 
@@ -54,9 +68,30 @@ TEST_F(Fence, ByLibpq) {
   EXPECT_EQ(body(), "libpq");
 }
 
+TEST_F(Fence, ByTheClientsOwnTransaction) {
+  Lease lease = client_.acquire(name_);
+  client_.with_lock(fresh("lock"), [&](Transaction &transaction) {
+    use(transaction, lease);
+    transaction.execute("UPDATE report SET body = $1 WHERE id = 1", {"with_lock"});
+    EXPECT_TRUE(fenced_update(transaction, "job", R"({"id": 1})", R"({"state": "done"})", lease));
+  });
+  EXPECT_EQ(body(), "with_lock");
+}
+
+TEST_F(Fence, ByAnyDriverThatIsDescribed) {
+  Lease lease = client_.acquire(name_);
+  Notebook notebook;
+  use(notebook, lease);
+  EXPECT_TRUE(fenced_update(notebook, "job", "{}", "{}", lease));
+  ASSERT_EQ(notebook.statements.size(), 2u);
+  EXPECT_NE(notebook.statements[0].find("fence_use"), std::string::npos);
+  EXPECT_NE(notebook.statements[0].find(name_), std::string::npos);
+  EXPECT_NE(notebook.statements[1].find("fenced_update"), std::string::npos);
+}
+
 TEST_F(Fence, AStaleHolderIsRefused) {
   Lease lease = client_.acquire(name_, 1h);
-  ask("SELECT gatepost.lease_break($1)", {name_});
+  break_lease(name_);
   ASSERT_GT(take(name_), 0);
   // The guard has not been told yet; the server knows.
   ASSERT_TRUE(lease.held());
@@ -67,7 +102,7 @@ TEST_F(Fence, AStaleHolderIsRefused) {
 
 TEST_F(Fence, AGuardThatKnowsItsLossIsNotUsed) {
   Lease lease = client_.acquire(name_);
-  lease.release();
+  EXPECT_TRUE(lease.release());
   pqxx::connection connection;
   pqxx::work transaction{connection};
   EXPECT_THROW(use(transaction, lease), lease_lost);

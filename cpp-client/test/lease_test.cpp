@@ -1,9 +1,11 @@
 // Taking, holding and giving back.
 #include "proxy.hpp"
 #include "server.hpp"
+#include "wrapped.hpp"
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 namespace gatepost::test {
@@ -49,15 +51,23 @@ TEST(Lease, EndsWithItsScope) {
 }
 
 TEST(Lease, DeadlineIsBeforeTheServers) {
-  Client client{direct("deadline")};
-  const std::string name = fresh("deadline");
-  for (const auto ttl : {1s, 3s, 30s}) {
-    auto lease = client.try_acquire(name, ttl);
-    ASSERT_TRUE(lease);
-    const auto server = server_deadline(name, lease->token());
+  // Nothing is renewed, so both are those of the grant.
+  Client client{[] {
+    return std::make_unique<Wrapped>(open_connection(direct("deadline")),
+                                     [](const std::string &sql, std::span<const Value>) {
+                                       if (sql.find("lease_renew_many") != std::string::npos)
+                                         throw error{"not now", "55P03"};
+                                     });
+  }};
+  for (const auto ttl : {3s, 9s, 30s}) {
+    const std::string name = fresh("deadline");
+    const auto before = boot_clock::now();
+    const Lease lease = client.acquire(name, ttl);
+    const auto own = lease.deadline(), after = boot_clock::now();
+    const auto server = server_deadline(name, lease.token());
     const auto margin = std::min({std::max<std::chrono::nanoseconds>(1s, ttl / 10), std::chrono::nanoseconds{ttl} / 4});
-    EXPECT_LE(lease->deadline() + margin, server);
-    EXPECT_GT(lease->deadline() + margin + 500ms, server);
+    EXPECT_LE(own + margin, server);
+    EXPECT_GE(own + margin + (after - before), server);
   }
 }
 
@@ -87,7 +97,7 @@ TEST(Lease, ATokenBelongsToItsGuard) {
   Client client{direct("shared")};
   const std::string name = fresh("shared");
   std::optional<Lease> first = client.try_acquire(name, 30s);
-  ask("SELECT gatepost.lease_break($1)", {name});
+  break_lease(name);
   std::optional<Lease> second = client.try_acquire(name, 30s);
   ASSERT_TRUE(second);
   EXPECT_FALSE(first->release());
@@ -99,14 +109,14 @@ TEST(Lease, ATokenBelongsToItsGuard) {
 TEST(Lease, DetachAndAdopt) {
   Client client{direct("detach")}, other{direct("adopt")};
   const std::string name = fresh("detach");
-  Lease lease = client.acquire(name, 5s);
+  Lease lease = client.acquire(name, 30s);
   const Token token = lease.detach();
   EXPECT_EQ(lease.state(), State::released);
   EXPECT_TRUE(is_held(name));
   EXPECT_THROW((void)lease.detach(), lease_lost);
-  Lease adopted = other.adopt(name, token, 30s);
+  Lease adopted = other.adopt(name, token, 1h);
   EXPECT_EQ(adopted.token(), token);
-  EXPECT_GT(adopted.deadline(), boot_clock::now() + 20s);
+  EXPECT_GT(adopted.deadline(), boot_clock::now() + 30min);
   EXPECT_TRUE(adopted.release());
   try {
     (void)other.adopt(name, token);
@@ -131,25 +141,74 @@ TEST(Lease, WithLeaseReturnsWhatWorkReturns) {
   EXPECT_FALSE(is_held(name));
   EXPECT_THROW(client.with_lease(name, [](Lease &) { throw std::logic_error{"work"}; }), std::logic_error);
   EXPECT_FALSE(is_held(name));
-  EXPECT_THROW(client.with_lease(name, [&](Lease &) { ask("SELECT gatepost.lease_break($1)", {name}); }), lease_lost);
+  EXPECT_THROW(client.with_lease(name, [&](Lease &) { break_lease(name); }), lease_lost);
 }
 
 TEST(Permit, IsTakenRenewedAndGivenBack) {
   Client client{direct("permit")};
   const Semaphore two{fresh("permit"), 2};
-  std::optional<Permit> a = client.try_acquire(two, 1s), b = client.try_acquire(two, 1s);
+  std::optional<Permit> a = client.try_acquire(two, lasting), b = client.try_acquire(two, lasting);
   ASSERT_TRUE(a && b);
   EXPECT_NE(a->token(), b->token());
-  EXPECT_FALSE(client.try_acquire(two, 1s));
-  std::this_thread::sleep_for(2500ms);
-  EXPECT_TRUE(a->held());
-  EXPECT_TRUE(b->held());
-  EXPECT_FALSE(client.acquire_for(two, 300ms, 1s));
+  EXPECT_FALSE(client.try_acquire(two, lasting));
+  EXPECT_TRUE(is_renewed(*a));
+  EXPECT_TRUE(is_renewed(*b));
+  EXPECT_FALSE(client.acquire_for(two, 300ms, lasting));
   EXPECT_TRUE(a->release());
-  EXPECT_TRUE(client.acquire_for(two, 5s, 1s));
+  EXPECT_TRUE(client.acquire_for(two, patience(), lasting));
   EXPECT_FALSE(client.try_acquire(Semaphore{two.name, 2, 2}));
   EXPECT_TRUE(b->release());
   EXPECT_TRUE(client.try_acquire(Semaphore{two.name, 2, 2}));
+}
+
+TEST(Permit, IsAdoptedAsWhatItIs) {
+  Client client{direct("kinds")};
+  const Semaphore two{fresh("kinds"), 2};
+  const std::string name = fresh("kinds");
+  const Token permit = client.acquire(two, 30s).detach(), lease = client.acquire(name, 30s).detach();
+  const auto refused = [](auto &&adopt) {
+    try {
+      (void)adopt();
+      ADD_FAILURE() << "adopted";
+    } catch (const error &wrong) {
+      EXPECT_STREQ(wrong.sqlstate(), "LG006");
+    }
+  };
+  refused([&] { return client.adopt(two.name, permit); });
+  refused([&] { return client.adopt(Semaphore{name, 1}, lease); });
+  Permit adopted = client.adopt(two, permit, 1h);
+  EXPECT_EQ(adopted.token(), permit);
+  EXPECT_GT(adopted.deadline(), boot_clock::now() + 30min);
+  EXPECT_TRUE(adopted.release());
+  EXPECT_THROW((void)client.adopt(two, permit), lease_lost);
+  EXPECT_TRUE(client.adopt(name, lease).release());
+}
+
+/// A warning of the server comes with each renewal, while there are to be some.
+struct Warning final : Wrapped {
+  Warning(std::unique_ptr<Connection> inner_, const std::atomic<bool> &warn_)
+      : Wrapped{std::move(inner_)}, warn{warn_} {}
+  Rows execute(const std::string &sql, std::span<const Value> parameters) override {
+    Rows rows = Wrapped::execute(sql, parameters);
+    rows.warned = rows.warned || (warn && sql.find("lease_renew") != std::string::npos);
+    return rows;
+  }
+  const std::atomic<bool> &warn;
+};
+
+TEST(Lease, ARenewalWithAWarningIsNone) {
+  std::atomic<bool> warn{true};
+  Log log;
+  Client client{[&] { return std::make_unique<Warning>(open_connection(direct("warning")), warn); },
+                {.call_timeout = 500ms, .log = log.hook()}};
+  const std::string name = fresh("warning");
+  const Lease lease = client.acquire(name, lasting);
+  const auto then = lease.deadline();
+  EXPECT_TRUE(eventually([&] { return log.has("came with a warning") || lease.deadline() > then; }));
+  EXPECT_EQ(lease.deadline(), then);
+  EXPECT_THROW((void)client.adopt(name, lease.token()), unknown_outcome);
+  warn = false;
+  EXPECT_TRUE(is_renewed(lease));
 }
 
 TEST(Lease, AnAnswerThatIsLateLengthensNothing) {

@@ -1,14 +1,18 @@
 // Who dies before whom; forks; a server that is away at the end.
 #include "proxy.hpp"
 #include "server.hpp"
+#include "wrapped.hpp"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <filesystem>
+#include <functional>
+#include <future>
+#include <memory>
 #include <thread>
 
-#include <sys/resource.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,14 +33,53 @@ TEST(Lifetime, AClientMayEndBeforeItsGuards) {
   const std::string name = fresh("orphan");
   {
     std::optional<Client> client{std::in_place, direct("orphan")};
-    Lease lease = client->acquire(name, 1s);
+    Lease lease = client->acquire(name, lasting);
     client.reset();
-    std::this_thread::sleep_for(2s);
-    EXPECT_TRUE(lease.held());
+    EXPECT_TRUE(is_renewed(lease));
     EXPECT_TRUE(is_held(name));
   }
   EXPECT_FALSE(is_held(name));
-  EXPECT_EQ(threads(), before);
+  // A thread that has been joined is listed a moment longer.
+  EXPECT_TRUE(eventually([&] { return threads() == before; }));
+}
+
+/// What has been made with a client, which then moves away, or ends.
+template <typename Made> void outlives_its_client(bool moved, Made &&made) {
+  std::optional<Client> client{std::in_place, direct("outlived")}, other;
+  auto thing = made(*client);
+  if (moved)
+    other.emplace(std::move(*client));
+  client.reset();
+  thing();
+}
+
+TEST(Lifetime, AMutexOutlivesItsClient) {
+  const std::size_t before = threads();
+  for (const Rung rung : {Rung::lease(), Rung::advisory_session()})
+    for (const bool moved : {true, false}) {
+      const std::string name = fresh("outlived");
+      outlives_its_client(moved, [&](Client &client) {
+        return [&name, rung, mutex = std::make_shared<Mutex>(client, name)] {
+          mutex->change_rung(rung);
+          mutex->lock();
+          EXPECT_TRUE(mutex->held());
+          EXPECT_EQ(take(name), 0);
+          mutex->unlock();
+          EXPECT_TRUE(mutex->try_lock());
+        };
+      });
+      EXPECT_GT(take(name), 0);
+    }
+  EXPECT_TRUE(eventually([&] { return threads() == before; }));
+}
+
+TEST(Lifetime, ASingletonOutlivesItsClient) {
+  for (const bool moved : {true, false})
+    outlives_its_client(moved, [&](Client &client) {
+      return [singleton = std::make_shared<Singleton>(client, fresh("outlived"))] {
+        EXPECT_TRUE(singleton->run([](const Lease &lease, std::stop_token) { EXPECT_TRUE(lease.held()); }));
+      };
+    });
 }
 
 TEST(Lifetime, TheLastGuardMayEndInItsOwnCallback) {
@@ -49,7 +92,7 @@ TEST(Lifetime, TheLastGuardMayEndInItsOwnCallback) {
                                    done = true;
                                  }}));
   client.reset();
-  ask("SELECT gatepost.lease_break($1)", {name});
+  break_lease(name);
   EXPECT_TRUE(eventually([&] { return done.load(); }));
 }
 
@@ -62,10 +105,66 @@ TEST(Lifetime, ADestructorWaitsForARunningCallback) {
                                               std::this_thread::sleep_for(500ms);
                                               ended = true;
                                             }})};
-  ask("SELECT gatepost.lease_break($1)", {name});
+  break_lease(name);
   ASSERT_TRUE(eventually([&] { return begun.load(); }));
   lease.reset();
   EXPECT_TRUE(ended);
+}
+
+/// Has no answer to the trial of notifications before it is aborted, or let go.
+struct Mute : Wrapped {
+  struct Trial {
+    std::atomic<bool> begun{false}, let_go{false};
+  };
+  Mute(std::unique_ptr<Connection> inner, Trial &trial_) : Wrapped{std::move(inner)}, trial{trial_} {}
+  Rows execute(const std::string &sql, std::span<const Value> parameters) override {
+    if (sql.find("pg_notify") == std::string::npos)
+      return Wrapped::execute(sql, parameters);
+    trial.begun = true;
+    while (!aborted && !trial.let_go)
+      std::this_thread::sleep_for(1ms);
+    throw unavailable{"no answer", "08006"};
+  }
+  void abort() noexcept override {
+    aborted = true;
+    Wrapped::abort();
+  }
+  Trial &trial;
+  std::atomic<bool> aborted{false};
+};
+
+TEST(Lifetime, AClientEndsBesideItsOwnCall) {
+  // The one that it makes by itself, while it finds out whether notifications arrive.
+  Mute::Trial trial;
+  auto client = std::make_unique<Client>(
+      ConnectionFactory{[&] { return std::make_unique<Mute>(open_connection(direct("mute")), trial); }},
+      ClientOptions{.call_timeout = std::chrono::hours{1}});
+  const std::string name = fresh("mute");
+  ASSERT_GT(take(name), 0);
+  std::stop_source stop;
+  auto waiting = std::async(std::launch::async, [&] { return client->acquire(name, stop.get_token()).has_value(); });
+  EXPECT_TRUE(eventually([&] { return trial.begun.load(); }));
+  stop.request_stop();
+  EXPECT_FALSE(waiting.get());
+  auto ending = std::async(std::launch::async, [&] { client.reset(); });
+  EXPECT_EQ(ending.wait_for(patience()), std::future_status::ready);
+  trial.let_go = true;
+}
+
+TEST(Lifetime, AClientThatListensEndsBesideAServerThatStandsStill) {
+  Proxy proxy{std::getenv("PGHOST")};
+  auto client = std::make_unique<Client>(proxy.conninfo("still"));
+  const std::string name = fresh("still");
+  ASSERT_GT(take(name), 0);
+  std::stop_source stop;
+  auto waiting = std::async(std::launch::async, [&] { return client->acquire(name, stop.get_token()).has_value(); });
+  EXPECT_TRUE(eventually([&] { return client->notifications_arrive().has_value(); }));
+  stop.request_stop();
+  EXPECT_FALSE(waiting.get());
+  proxy.stall(true);
+  auto ending = std::async(std::launch::async, [&] { client.reset(); });
+  EXPECT_EQ(ending.wait_for(patience()), std::future_status::ready);
+  proxy.stall(false);
 }
 
 TEST(Lifetime, WithoutAServerDestructorsDoNotThrow) {
@@ -92,7 +191,7 @@ TEST(Lifetime, WithoutAServerDestructorsDoNotThrow) {
 TEST(Lifetime, GuardsStayWithTheParent) {
   Client client{direct("fork")};
   const std::string name = fresh("fork");
-  std::optional<Lease> lease{client.acquire(name, 2s)};
+  std::optional<Lease> lease{client.acquire(name, lasting)};
   const pid_t child = fork();
   if (child == 0) {
     bool right = !lease->held() && lease->loss() == Loss::forked && lease->state() == State::lost;
@@ -106,13 +205,66 @@ TEST(Lifetime, GuardsStayWithTheParent) {
     { const Client dropped{std::move(client)}; }
     // A new one works.
     Client own{direct("child")};
-    right = right && own.try_acquire(name + "/child", 1s).has_value();
+    right = right && own.try_acquire(name + "/child", 30s).has_value();
     _exit(right ? 0 : 1);
   }
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
-  std::this_thread::sleep_for(2500ms);
+  EXPECT_TRUE(is_renewed(*lease));
+  EXPECT_TRUE(lease->release());
+}
+
+/// Forks when a thread of the library asks how long to sleep, which it does with its mutex in hand.
+class ForkingClock final : public TimeSource {
+public:
+  boot_clock::time_point now() const noexcept override { return boot_clock::now(); }
+  std::chrono::nanoseconds nap() const noexcept override {
+    if (armed_.exchange(false)) {
+      if (fork() == 0) {
+        // This thread has all signals blocked.
+        sigset_t alarms;
+        sigemptyset(&alarms);
+        sigaddset(&alarms, SIGALRM);
+        pthread_sigmask(SIG_UNBLOCK, &alarms, nullptr);
+        alarm(20);
+        in_child_();
+      }
+      forked_ = true;
+    }
+    return 10ms;
+  }
+  void fork_next(std::function<void()> in_child) {
+    in_child_ = std::move(in_child);
+    armed_ = true;
+    EXPECT_TRUE(eventually([&] { return forked_.load(); }));
+  }
+
+private:
+  mutable std::atomic<bool> armed_{false}, forked_{false};
+  std::function<void()> in_child_{};
+};
+
+TEST(Lifetime, AChildAsksForNoMutexOfTheParent) {
+  const auto clock = std::make_shared<ForkingClock>();
+  Client client{direct("forkmutex"), {.clock = clock}};
+  const std::string name = fresh("forkmutex");
+  std::optional<Lease> lease{client.acquire(name, 30s)};
+  clock->fork_next([&] {
+    bool right = !lease->release();
+    try {
+      (void)lease->detach();
+      right = false;
+    } catch (const lease_lost &lost) {
+      right = right && lost.reason() == Loss::forked;
+    }
+    lease.reset();
+    { const Client dropped{std::move(client)}; }
+    _exit(right ? 0 : 1);
+  });
+  int status = -1;
+  EXPECT_GT(::wait(&status), 0);
+  EXPECT_EQ(status, 0);
   EXPECT_TRUE(lease->held());
   EXPECT_TRUE(lease->release());
 }
@@ -122,6 +274,7 @@ TEST(Lifetime, ExitWithStaticGuards) {
   const std::string name = fresh("static");
   const pid_t child = fork();
   if (child == 0) {
+    leave_leaks();
     static Client client{direct("static")};
     static Lease lease = client.acquire(name, 30s);
     std::exit(lease.held() ? 0 : 1);
@@ -132,45 +285,74 @@ TEST(Lifetime, ExitWithStaticGuards) {
   EXPECT_FALSE(is_held(name));
 }
 
-TEST(Lifetime, WithoutThreadsThereIsNoClient) {
-  if (geteuid() == 0)
-    GTEST_SKIP() << "root has as many threads as it likes";
+TEST(Lifetime, LocksAndElectionsStayWithTheParent) {
+  Client client{direct("forklock")};
+  const std::string name = fresh("forklock"), led = fresh("forklead");
+  std::optional<AdvisoryLock> lock{client.advisory_lock(name)};
+  std::optional<LeaderElection> election{std::in_place, client, led, [](const Lease &, std::stop_token stop) {
+                                           while (!stop.stop_requested())
+                                             std::this_thread::sleep_for(5ms);
+                                         }};
+  ASSERT_TRUE(eventually([&] { return election->is_leader(); }));
   const pid_t child = fork();
   if (child == 0) {
-    const rlimit none{1, 1};
-    setrlimit(RLIMIT_NPROC, &none);
-    try {
-      Client client{direct("none")};
-      _exit(1);
-    } catch (const unavailable &) {
-      _exit(0);
-    }
+    const bool right = !lock->held() && !election->is_leader();
+    lock.reset();
+    election.reset();
+    _exit(right ? 0 : 1);
   }
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
+  EXPECT_NO_THROW(lock->check());
+  EXPECT_TRUE(lock->held());
+  EXPECT_TRUE(election->is_leader());
+  EXPECT_EQ(take(name), 0);
+  EXPECT_TRUE(lock->release());
+}
+
+TEST(Lifetime, WhatIsLeftInAChildIsLetBe) {
+  // The last share of a client, which has its threads in the parent, goes with any of these.
+  std::optional<Client> client{std::in_place, direct("forkshare")}, other{std::in_place, direct("forkshare")};
+  const std::string name = fresh("forkshare");
+  std::optional<Mutex> mutex{std::in_place, *other, name};
+  std::optional<Singleton> singleton{std::in_place, *client, fresh("forkshare")};
+  std::optional<AdvisoryLock> lock{client->advisory_lock(fresh("forkshare"))};
+  mutex->lock();
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(10);
+    bool right = !mutex->held();
+    mutex->unlock();
+    try {
+      mutex->lock();
+      right = false;
+    } catch (const unavailable &) {
+    }
+    client.reset();
+    other.reset();
+    lock.reset();
+    mutex.reset();
+    singleton.reset();
+    _exit(right ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(mutex->held());
+  EXPECT_TRUE(is_held(name));
+  EXPECT_NO_THROW(lock->check());
 }
 
 TEST(Lifetime, AReadOnlyServerIsLeft) {
   // C50: the primary has become a standby, and says 25006 to whatever changes.
   std::atomic<int> opened{0};
-  struct Demoted final : Connection {
-    explicit Demoted(bool primary_) : inner{open_connection(direct("demoted"))}, primary{primary_} {}
-    Rows execute(const std::string &sql, std::span<const Value> parameters) override {
+  Client client{[&] {
+    return std::make_unique<Wrapped>(open_connection(direct("demoted")), [primary = ++opened > 2](auto &&...) {
       if (!primary)
         throw_for("25006", "cannot execute in a read-only transaction");
-      return inner->execute(sql, parameters);
-    }
-    void listen(const std::string &) override {}
-    void unlisten(const std::string &) override {}
-    std::vector<std::string> notifications() override { return {}; }
-    int socket() const noexcept override { return -1; }
-    int backend_pid() const noexcept override { return inner->backend_pid(); }
-    void abort() noexcept override { inner->abort(); }
-    std::unique_ptr<Connection> inner;
-    bool primary;
-  };
-  Client client{[&] { return std::make_unique<Demoted>(++opened > 2); }};
+    });
+  }};
   auto lease = client.try_acquire(fresh("demoted"), 30s);
   EXPECT_TRUE(lease);
   EXPECT_EQ(opened, 3);

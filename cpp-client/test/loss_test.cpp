@@ -1,10 +1,14 @@
 // Loss is loud: by callback, stop_token, and on next use; with the reason.
 #include "proxy.hpp"
 #include "server.hpp"
+#include "wrapped.hpp"
+
+#include <gatepost/fake.hpp>
 
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
 #include <mutex>
 #include <thread>
 
@@ -15,13 +19,13 @@ TEST(Loss, IsToldInEachWay) {
   Client client{direct("told")};
   const std::string name = fresh("told");
   std::atomic<int> calls{0}, reason{-1};
-  Lease lease = client.acquire(name, 1s, {.on_lost = [&](Loss loss) {
+  Lease lease = client.acquire(name, lasting, {.on_lost = [&](Loss loss) {
                                  reason = static_cast<int>(loss);
                                  ++calls;
                                }});
   const std::stop_token stop = lease.stop_token();
   EXPECT_FALSE(stop.stop_requested());
-  ask("SELECT gatepost.lease_break($1)", {name});
+  break_lease(name);
   EXPECT_TRUE(eventually([&] { return stop.stop_requested() && calls == 1; }));
   EXPECT_EQ(reason, static_cast<int>(Loss::broken));
   EXPECT_EQ(lease.state(), State::lost);
@@ -40,7 +44,7 @@ TEST(Loss, IsToldInEachWay) {
 TEST(Loss, GivenBackByAnother) {
   Client client{direct("elsewhere")};
   const std::string name = fresh("elsewhere");
-  Lease lease = client.acquire(name, 1s);
+  Lease lease = client.acquire(name, lasting);
   give(name, lease.token().value());
   EXPECT_TRUE(eventually([&] { return lease.loss() == Loss::released; }));
 }
@@ -48,7 +52,7 @@ TEST(Loss, GivenBackByAnother) {
 TEST(Loss, TakenByAnotherAfterwards) {
   Client client{direct("taken")};
   const std::string name = fresh("taken");
-  Lease lease = client.acquire(name, 1s);
+  Lease lease = client.acquire(name, lasting);
   give(name, lease.token().value());
   ASSERT_GT(take(name), 0);
   EXPECT_TRUE(eventually([&] { return lease.state() == State::lost; }));
@@ -57,7 +61,8 @@ TEST(Loss, TakenByAnotherAfterwards) {
 
 TEST(Loss, ByOwnDeadlineWhateverTheErrorIs) {
   // C78: errors of every sort, and no answer.
-  for (const char *fault : {"refused", "stalled", "delayed"}) {
+  for (const char *fault : {"refused", "stalled", "delayed", "locked"}) {
+    std::unique_ptr<Connection> other;
     Proxy proxy{std::getenv("PGHOST")};
     Client client{proxy.conninfo("fault")};
     const std::string name = fresh("fault");
@@ -68,6 +73,10 @@ TEST(Loss, ByOwnDeadlineWhateverTheErrorIs) {
       proxy.cut();
     } else if (fault == std::string{"stalled"}) {
       proxy.stall(true);
+    } else if (fault == std::string{"locked"}) {
+      other = open_connection(direct("locker"));
+      other->execute("BEGIN");
+      other->execute("LOCK TABLE gatepost.lease_slots IN EXCLUSIVE MODE");
     } else {
       proxy.delay(2500ms);
     }
@@ -76,12 +85,14 @@ TEST(Loss, ByOwnDeadlineWhateverTheErrorIs) {
     while (was_held && boot_clock::now() < server + 3s) {
       const auto before = boot_clock::now();
       was_held = lease.held();
-      if (was_held) {
-        EXPECT_LT(before, std::max(server, server_deadline(name, lease.token()))) << fault;
+      if (was_held && before >= server) {
+        EXPECT_FALSE(other) << "renewed in a table that is locked";
+        EXPECT_LT(before, server_deadline(name, lease.token())) << fault;
       }
       std::this_thread::sleep_for(20ms);
     }
     EXPECT_FALSE(was_held) << fault;
+    other.reset();
     EXPECT_TRUE(eventually([&] { return calls == 1; })) << fault;
     EXPECT_EQ(lease.loss(), Loss::expired) << fault;
     proxy.stall(false);
@@ -95,15 +106,128 @@ TEST(Loss, ByOwnDeadlineWhateverTheErrorIs) {
 
 TEST(Loss, RightsTakenAwayEndItInTime) {
   // C78.
-  ask("CREATE ROLE holder LOGIN");
-  ask("GRANT USAGE ON SCHEMA gatepost TO holder");
-  ask("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA gatepost TO holder");
-  Client client{"user=holder application_name=revoked"};
+  const Role holder{"holder"};
+  ask("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA gatepost TO " + holder.quoted());
+  Client client{holder.conninfo("revoked")};
   Lease lease = client.acquire(fresh("revoked"), 2s);
-  ask("REVOKE USAGE ON SCHEMA gatepost FROM holder");
-  ask("REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA gatepost FROM holder");
-  EXPECT_TRUE(eventually([&] { return !lease.held(); }, 3s));
+  ask("REVOKE USAGE ON SCHEMA gatepost FROM " + holder.quoted());
+  ask("REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA gatepost FROM " + holder.quoted());
+  EXPECT_TRUE(eventually([&] { return !lease.held(); }));
   EXPECT_EQ(lease.loss(), Loss::expired);
+}
+
+/// What is the user's waits here until it is let go on.
+struct Standstill {
+  std::promise<void> opened{};
+  std::shared_future<void> open = opened.get_future().share();
+  std::atomic<bool> reached{false};
+
+  void wait() {
+    reached = true;
+    open.wait_for(2 * patience());
+  }
+};
+
+TEST(Loss, WhatTakesItsTimeHoldsUpNoStopAndNoTimeout) {
+  // A callback; and a hook.
+  for (const bool hook : {false, true}) {
+    Standstill gate;
+    Proxy proxy{std::getenv("PGHOST")};
+    ClientOptions options{.call_timeout = 1s};
+    const std::string name = fresh("slow"), other = fresh("slow");
+    if (hook)
+      options.log = [&](LogLevel, std::string_view message) {
+        if (message.find('"' + name + "\" is lost") != std::string::npos)
+          gate.wait();
+      };
+    Client client{proxy.conninfo("slow"), options};
+    LeaseOptions slow;
+    if (!hook)
+      slow.on_lost = [&](Loss) { gate.wait(); };
+    std::atomic<int> calls{0};
+    std::optional<Lease> first{client.acquire(name, lasting, slow)};
+    const Lease second = client.acquire(other, lasting, {.on_lost = [&](Loss) { ++calls; }});
+    break_lease(name);
+    ASSERT_TRUE(eventually([&] { return gate.reached.load(); }));
+    break_lease(other);
+    const bool stopped = eventually([&] { return second.stop_token().stop_requested(); });
+    std::future<void> calling;
+    bool cut = false;
+    if (stopped) {
+      calling = std::async(std::launch::async, [&] { (void)client.execute("SELECT pg_sleep(60)"); });
+      cut = calling.wait_for(patience()) == std::future_status::ready;
+    }
+    const int early = calls;
+    gate.opened.set_value();
+    if (!cut)
+      proxy.cut();
+    ASSERT_TRUE(stopped);
+    ASSERT_TRUE(cut);
+    EXPECT_EQ(early, 0);
+    EXPECT_THROW(calling.get(), unknown_outcome);
+    EXPECT_TRUE(eventually([&] { return calls == 1; }));
+  }
+}
+
+TEST(Loss, EachStopComesBeforeTheFirstCallback) {
+  // Of those that are lost at once.
+  FakeServer server;
+  Client client{server.factory(), server.options()};
+  std::vector<Lease> leases;
+  std::atomic<int> calls{0}, stopped{0};
+  constexpr int count = 20;
+  leases.reserve(count);
+  for (int i = 0; i < count; ++i)
+    leases.push_back(client.acquire(fresh("each"), 30s, {.on_lost = [&](Loss) {
+                                      if (calls++ == 0)
+                                        for (const Lease &lease : leases)
+                                          stopped += lease.stop_token().stop_requested();
+                                    }}));
+  server.refuse(true);
+  server.advance(31s);
+  EXPECT_TRUE(eventually([&] { return calls == count; }));
+  EXPECT_EQ(stopped, count);
+  server.refuse(false);
+}
+
+TEST(Loss, WithoutAnythingToTellThereIsNoThreadForIt) {
+  // A thread that has been joined is listed a moment longer.
+  ASSERT_TRUE(eventually([] { return library_threads() == 0; }));
+  Client client{direct("untold")};
+  const std::string name = fresh("untold"), told = fresh("untold");
+  const Lease lease = client.acquire(name, 1s);
+  break_lease(name);
+  EXPECT_TRUE(eventually([&] { return lease.stop_token().stop_requested(); }));
+  std::atomic<bool> lost{false};
+  {
+    const Lease other = client.acquire(told, 1s, {.on_lost = [&](Loss) { lost = true; }});
+    EXPECT_EQ(library_threads(), 2u);
+    break_lease(told);
+    EXPECT_TRUE(eventually([&] { return lost.load(); }));
+    EXPECT_TRUE(eventually([] { return library_threads() == 3; }));
+  }
+}
+
+TEST(Loss, AfterTheEndOfItsGuardNoCallbackBegins) {
+  // That one had to wait for another's.
+  Standstill gate;
+  Client client{direct("after")};
+  const std::string name = fresh("after"), other = fresh("after"), last = fresh("after");
+  std::atomic<int> calls{0}, last_calls{0};
+  std::optional<Lease> first{client.acquire(name, 1s, {.on_lost = [&](Loss) { gate.wait(); }})};
+  std::optional<Lease> second{client.acquire(other, 1s, {.on_lost = [&](Loss) { ++calls; }})};
+  const Lease third = client.acquire(last, lasting, {.on_lost = [&](Loss) { ++last_calls; }});
+  break_lease(name);
+  ASSERT_TRUE(eventually([&] { return gate.reached.load(); }));
+  break_lease(other);
+  EXPECT_TRUE(eventually([&] { return second->stop_token().stop_requested(); }));
+  second.reset();
+  break_lease(last);
+  EXPECT_TRUE(eventually([&] { return third.stop_token().stop_requested(); }));
+  gate.opened.set_value();
+  // Told after it.
+  EXPECT_TRUE(eventually([&] { return last_calls == 1; }));
+  EXPECT_EQ(calls, 0);
 }
 
 TEST(Loss, ExceptionsOfCallbacksGoNoFurther) {
@@ -111,19 +235,18 @@ TEST(Loss, ExceptionsOfCallbacksGoNoFurther) {
   Log log;
   Client client{direct("throws"), {.log = log.hook(), .metric = [](auto, auto, auto) { throw 1; }}};
   const std::string name = fresh("throws"), other = fresh("other");
-  Lease lease = client.acquire(name, 1s, {.on_lost = [](Loss) { throw std::runtime_error{"from the callback"}; }});
-  const Lease second = client.acquire(other, 1s);
-  ask("SELECT gatepost.lease_break($1)", {name});
+  Lease lease = client.acquire(name, lasting, {.on_lost = [](Loss) { throw std::runtime_error{"from the callback"}; }});
+  const Lease second = client.acquire(other, lasting);
+  break_lease(name);
   EXPECT_TRUE(eventually([&] { return log.has("from the callback"); }));
-  std::this_thread::sleep_for(1500ms);
-  EXPECT_TRUE(second.held());
+  EXPECT_TRUE(is_renewed(second));
 }
 
 TEST(Loss, AHookThatThrowsHarmsNothing) {
   Client client{direct("hook"), {.log = [](auto, auto) { throw std::runtime_error{"from the hook"}; }}};
   const std::string name = fresh("hook");
   Lease lease = client.acquire(name, 1s);
-  ask("SELECT gatepost.lease_break($1)", {name});
+  break_lease(name);
   EXPECT_TRUE(eventually([&] { return lease.state() == State::lost; }));
 }
 
@@ -135,7 +258,7 @@ TEST(Loss, YieldRequestsAreTold) {
   std::mutex mutex;
   std::string reason;
   std::atomic<int> calls{0};
-  Lease lease = client.acquire(name, 1s, {.on_yield = [&](const std::string &why) {
+  Lease lease = client.acquire(name, lasting, {.on_yield = [&](const std::string &why) {
                                  const std::lock_guard lock{mutex};
                                  reason = why;
                                  ++calls;
@@ -143,11 +266,29 @@ TEST(Loss, YieldRequestsAreTold) {
   EXPECT_FALSE(client.request_yield(fresh("nobody"), "x"));
   EXPECT_TRUE(client.request_yield(name, "deploy"));
   EXPECT_TRUE(eventually([&] { return calls == 1; }));
-  std::this_thread::sleep_for(1s);
+  EXPECT_TRUE(is_renewed(lease));
   EXPECT_EQ(calls, 1);
   const std::lock_guard lock{mutex};
   EXPECT_EQ(reason, "deploy");
-  EXPECT_TRUE(lease.held());
+}
+
+TEST(Loss, AYieldIsAskedForOnceTheLeaseIsAtRest) {
+  // Somebody's transaction has the row for a while.
+  std::atomic<int> asked{0};
+  Client client{[&] {
+    return std::make_unique<Wrapped>(
+        open_connection(direct("atrest")),
+        [&](const std::string &sql, std::span<const Value>) { asked += sql.find("yield") != std::string::npos; });
+  }};
+  const std::string name = fresh("atrest");
+  const Lease lease = client.acquire(name, 1h);
+  const auto other = open_connection(direct("other"));
+  other->execute("BEGIN");
+  other->execute("SELECT gatepost.lease_renew($1, $2::bigint)", std::vector<Value>{name, to_string(lease.token())});
+  auto asking = std::async(std::launch::async, [&] { return client.request_yield(name, "deploy"); });
+  EXPECT_TRUE(eventually([&] { return asked > 1; }));
+  other->execute("COMMIT");
+  EXPECT_TRUE(asking.get());
 }
 
 } // namespace

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <future>
 #include <mutex>
 
 namespace gatepost::test {
@@ -11,13 +13,14 @@ namespace {
 TEST(Ladder, WhatARungCannotDoFailsAtTheStart) {
   Client client{direct("start")};
   EXPECT_THROW(Mutex(client, "x", Rung::advisory_transaction()), unsupported_rung);
-  EXPECT_THROW(Mutex(client, "x", Rung::advisory_session(),
-                     {.lockable = true, .fencing_token = true, .survives_connection = false, .through_pooler = false}),
-               unsupported_rung);
+  for (const Capability lacking :
+       {Capability::fencing_token, Capability::survives_connection, Capability::through_pooler})
+    EXPECT_THROW(Mutex(client, "x", Rung::advisory_session(), lacking), unsupported_rung);
+  EXPECT_NO_THROW(Mutex(client, "x", Rung::lease(), Capability::fencing_token | Capability::through_pooler));
   EXPECT_THROW((void)Rung::parse("raft"), unsupported_rung);
   EXPECT_EQ(Rung::parse("lease"), Rung::lease());
-  EXPECT_TRUE(capabilities(Rung::lease()).fencing_token);
-  EXPECT_FALSE(capabilities(Rung::advisory_session()).through_pooler);
+  EXPECT_TRUE(capabilities(Rung::lease()).has(Capability::fencing_token));
+  EXPECT_FALSE(capabilities(Rung::advisory_session()).has(Capability::through_pooler));
 }
 
 TEST(Ladder, WorksWithTheStandardsGuards) {
@@ -41,6 +44,34 @@ TEST(Ladder, WorksWithTheStandardsGuards) {
   later.unlock();
   EXPECT_TRUE(same.try_lock());
   same.unlock();
+}
+
+TEST(Ladder, ALockMayHaveATimeLimit) {
+  Client client{direct("timed")};
+  for (const Rung rung : {Rung::lease(), Rung::advisory_session()}) {
+    const std::string name = fresh("timed");
+    Mutex one{client, name, rung}, other{client, name, rung};
+    one.lock();
+    // By another mutex of the name, and by the same one.
+    for (Mutex *mutex : {&one, &other}) {
+      const auto begun = std::chrono::steady_clock::now();
+      EXPECT_FALSE(mutex->try_lock_for(300ms));
+      EXPECT_GE(std::chrono::steady_clock::now() - begun, 300ms);
+      EXPECT_FALSE(mutex->try_lock_for(-1s));
+      EXPECT_FALSE(mutex->try_lock_until(begun + 600ms));
+      EXPECT_GE(std::chrono::steady_clock::now() - begun, 600ms);
+      EXPECT_FALSE(mutex->try_lock_until(boot_clock::now() + 100ms));
+    }
+    auto waiting = std::async(std::launch::async, [&] {
+      const std::unique_lock lock{other, patience()};
+      return lock.owns_lock();
+    });
+    EXPECT_EQ(waiting.wait_for(500ms), std::future_status::timeout);
+    one.unlock();
+    EXPECT_TRUE(waiting.get());
+    EXPECT_TRUE(one.try_lock_for(std::chrono::hours::max()));
+    one.unlock();
+  }
 }
 
 TEST(Ladder, RungsExcludeEachOther) {
@@ -74,9 +105,9 @@ TEST(Ladder, UnlockAfterALossIsNotSilent) {
   Log log;
   Client client{direct("unlock"), {.log = log.hook()}};
   const std::string name = fresh("unlock");
-  Mutex mutex{client, name, Rung::lease(), {true, false, false, false}, 1s};
+  Mutex mutex{client, name, Rung::lease(), {}, lasting};
   mutex.lock();
-  ask("SELECT gatepost.lease_break($1)", {name});
+  break_lease(name);
   EXPECT_TRUE(eventually([&] { return !mutex.held(); }));
   static_assert(noexcept(mutex.unlock()));
   mutex.unlock();

@@ -67,6 +67,6 @@ Pooler::~Pooler() {
   std::filesystem::remove_all(folder_);
 }
 
-std::string Pooler::conninfo() const { return "host=" + folder_ + " port=6432"; }
+std::string Pooler::conninfo() const { return "host=" + folder_ + " port=6432 connect_timeout=60"; }
 
 } // namespace gatepost::test

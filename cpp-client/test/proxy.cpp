@@ -101,6 +101,11 @@ std::string Proxy::conninfo(const std::string &application) const {
 
 void Proxy::cut() { ++cuts_; }
 
+void Proxy::reset() {
+  resetting_ = true;
+  ++cuts_;
+}
+
 void Proxy::run() {
   std::list<Way> ways;
   while (!stopping_) {
@@ -125,6 +130,9 @@ void Proxy::run() {
     }
     for (Way &way : ways) {
       if (way.cuts != cuts_) {
+        const linger none{1, 0};
+        if (resetting_)
+          setsockopt(way.client, SOL_SOCKET, SO_LINGER, &none, sizeof none);
         way.dead = true;
         continue;
       }

@@ -22,6 +22,8 @@ public:
 
   /// Ends all connections that go through it now.
   void cut();
+  /// The same with an RST, as by a middlebox or a peer that has forgotten them.
+  void reset();
   /// New connections are refused while true.
   void refuse(bool refuse) { refuse_ = refuse; }
   /// Nothing is passed on while true, in both directions.
@@ -42,6 +44,7 @@ private:
   std::atomic<bool> stopping_{false}, refuse_{false}, stall_{false}, lose_{false};
   std::atomic<long> delay_ms_{0};
   std::atomic<unsigned> cuts_{0}, half_closes_{0};
+  std::atomic<bool> resetting_{false};
   std::thread thread_;
 };
 

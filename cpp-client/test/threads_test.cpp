@@ -1,6 +1,8 @@
 // One client, many threads. The part that runs under the thread sanitizer.
 #include "server.hpp"
 
+#include <gatepost/pqxx.hpp>
+
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -18,9 +20,13 @@ int rounds() {
 
 TEST(Threads, NothingIsLeftAfterManyRounds) {
   // C83: taken and given back at once, and waits that are stopped.
-  Client client{direct("rounds")};
-  const std::string stem = fresh("rounds");
   std::atomic<int> renewals{0}, failures{0};
+  Client client{direct("rounds"), {.metric = [&](std::string_view metric, double value, std::string_view) {
+                  if (metric == "gatepost.client.renewals")
+                    renewals += static_cast<int>(value);
+                }}};
+  const std::string stem = fresh("rounds");
+  (void)client.acquire_for(stem, 0s, 1s);
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t)
     threads.emplace_back([&, t] {
@@ -39,6 +45,12 @@ TEST(Threads, NothingIsLeftAfterManyRounds) {
           } else {
             (void)client.try_acquire(name, 1s);
           }
+        } catch (const unavailable &late) {
+          // On a busy machine the grant may come too late.
+          if (late.sqlstate() == std::string_view{"57014"})
+            continue;
+          ADD_FAILURE() << late.what();
+          ++failures;
         } catch (const std::exception &error) {
           ADD_FAILURE() << error.what();
           ++failures;
@@ -47,7 +59,28 @@ TEST(Threads, NothingIsLeftAfterManyRounds) {
   for (std::thread &thread : threads)
     thread.join();
   EXPECT_EQ(failures, 0);
-  EXPECT_EQ(ask("SELECT count(*) FROM gatepost.leases WHERE name LIKE $1 || '%' AND state = 'held'", {stem}), "0");
+  EXPECT_EQ(held_below(stem), 0);
+  const int then = renewals;
+  std::this_thread::sleep_for(1s);
+  EXPECT_EQ(renewals, then);
+  // Renewing, watching, listening; and this one.
+  EXPECT_TRUE(eventually([] { return library_threads() <= 4; }));
+}
+
+TEST(Threads, TheUsersConnectionIsTheUsers) {
+  // C90: a long transaction on it, while the client renews on another.
+  Client client{direct("users")};
+  pqxx::connection connection;
+  pqxx::work transaction{connection};
+  std::vector<Lease> leases;
+  for (int i = 0; i < 10; ++i)
+    leases.push_back(client.acquire(fresh("users"), lasting));
+  for (const Lease &lease : leases) {
+    EXPECT_NO_THROW(transaction.exec("SELECT pg_sleep(0.1)"));
+    EXPECT_NO_THROW(use(transaction, lease));
+  }
+  EXPECT_TRUE(are_renewed(leases));
+  EXPECT_NO_THROW(transaction.commit());
 }
 
 TEST(Threads, GuardsAreReadMovedAndEndedAnywhere) {
@@ -92,7 +125,7 @@ TEST(Threads, LossAndReleaseAtOnce) {
     std::atomic<int> calls{0};
     const std::string name = fresh("race");
     std::optional<Lease> lease{client.acquire(name, 400ms, {.on_lost = [&](Loss) { ++calls; }})};
-    std::thread breaker{[&] { ask("SELECT gatepost.lease_break($1)", {name}); }};
+    std::thread breaker{[&] { break_lease(name); }};
     std::this_thread::sleep_for(std::chrono::milliseconds{i});
     lease.reset();
     const int then = calls;

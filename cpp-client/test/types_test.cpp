@@ -1,9 +1,22 @@
 // Tokens, names, lengths of time, errors.
+#include "proxy.hpp"
 #include "server.hpp"
+#include "wrapped.hpp"
+
+#include <gatepost/libpq.hpp>
+#include <gatepost/pqxx.hpp>
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <limits>
+#include <mutex>
+#include <set>
 #include <thread>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 namespace gatepost::test {
 namespace {
@@ -34,7 +47,80 @@ TEST(Types, NameHasItsLength) {
 TEST(Types, TtlHasItsRange) {
   EXPECT_EQ(sqlstate_of([] { Ttl{0s}; }), "22023");
   EXPECT_EQ(sqlstate_of([] { Ttl{25h}; }), "22023");
+  // In nanoseconds these would be something else.
+  EXPECT_EQ(sqlstate_of([] { Ttl{std::chrono::hours{5124096}}; }), "22023");
+  EXPECT_EQ(sqlstate_of([] { Ttl{std::chrono::hours::max()}; }), "22023");
+  EXPECT_EQ(sqlstate_of([] { Ttl{std::chrono::duration<double>{1e30}}; }), "22023");
+  EXPECT_EQ(sqlstate_of([] { Ttl{std::chrono::duration<double>{std::numeric_limits<double>::quiet_NaN()}}; }), "22023");
+  EXPECT_EQ(Ttl{std::chrono::duration<double>{1.5}}.length(), 1500ms);
   EXPECT_EQ(Ttl{30s}.length(), 30s);
+}
+
+TEST(Types, DurationsOverflowNowhere) {
+  using std::chrono::nanoseconds;
+  static_assert(Duration{std::chrono::hours::max()} == nanoseconds::max());
+  static_assert(Duration{std::chrono::hours::min()} == nanoseconds::min());
+  static_assert(Duration{std::chrono::hours{2562047}} == 2562047h);
+  static_assert(Duration{std::chrono::hours{2562048}} == nanoseconds::max());
+  static_assert(Duration{std::chrono::hours{-2562048}} == nanoseconds::min());
+  static_assert(Duration{std::chrono::microseconds{1}} == 1000ns && Duration{} == 0ns);
+  static_assert(Duration{std::chrono::duration<float, std::ratio<86400>>{1e30f}} == nanoseconds::max());
+  static_assert(Duration{std::chrono::duration<int, std::pico>{1500}} == 1ns);
+  using Hours = std::chrono::time_point<std::chrono::system_clock, std::chrono::hours>;
+  EXPECT_GT(detail::left_until(Hours::max()).count(), nanoseconds{24h * 365 * 200}.count());
+  EXPECT_LT(detail::left_until(Hours::min()).count(), nanoseconds{-24h * 365 * 200}.count());
+  const auto left = detail::left_until(std::chrono::steady_clock::now() + 1h);
+  EXPECT_GT(left, 59min);
+  EXPECT_LE(left, 1h);
+}
+
+TEST(Types, TheVersionIsThatOfTheHeaders) {
+  EXPECT_EQ(version(), std::to_string(GATEPOST_VERSION_MAJOR) + "." + std::to_string(GATEPOST_VERSION_MINOR) + "." +
+                           std::to_string(GATEPOST_VERSION_PATCH));
+  EXPECT_EQ(GATEPOST_VERSION_NUMBER / 10000, GATEPOST_VERSION_MAJOR);
+}
+
+TEST(Types, ErrorsAreOneLineAndTheRestIsBeside) {
+  const auto seen = [](auto &&call) {
+    try {
+      call();
+    } catch (const error &error) {
+      // A copy is what std::exception_ptr and others keep.
+      const auto copy = error;
+      return std::vector<std::string>{copy.what(), std::string{copy.detail()}, std::string{copy.hint()}};
+    }
+    return std::vector<std::string>{};
+  };
+  using Parts = std::vector<std::string>;
+  const auto raise = [](const std::string &text) { return [text] { throw_for_report("22023", text); }; };
+  EXPECT_EQ(seen(raise("ERROR:  no\nDETAIL:  It is so.\n  And so.\nHINT:  Do that.\nCONTEXT:  PL/pgSQL f\nline 3\n")),
+            (Parts{"no", "It is so. And so.", "Do that."}));
+  EXPECT_EQ(seen(raise("ERROR:  no such column\nLINE 1: SELECT x\n               ^\nHINT:  Look: there.\n")),
+            (Parts{"no such column", "", "Look: there."}));
+  EXPECT_EQ(seen(raise("FEHLER:  nein\nZEILE 1: x\n         ^\nTIPP:  Tu das.\n")),
+            (Parts{"nein", "TIPP:  Tu das.", ""}));
+  EXPECT_EQ(seen(raise("ERROR:  a: b  c\nd\n")), (Parts{"a: b  c d", "", ""}));
+  EXPECT_EQ(seen(raise("")), (Parts{"", "", ""}));
+  EXPECT_EQ(seen([] { throw error{"two\nlines\n", "22023"}; }), (Parts{"two lines", "", ""}));
+  // By the server, on each way to it.
+  const std::string sql = "DO $$BEGIN RAISE 'refused' USING DETAIL = 'A detail.', HINT = 'A hint.'; END$$";
+  const Parts told{"refused", "A detail.", "A hint."};
+  EXPECT_EQ(seen([&] { ask(sql); }), told);
+  EXPECT_EQ(seen([] { open_connection("host=/nowhere"); })[0].find('\n'), std::string::npos);
+  EXPECT_EQ(seen([&] {
+              const std::unique_ptr<PGconn, void (*)(PGconn *)> connection{PQconnectdb(""), PQfinish};
+              StatementTraits<PGconn>::execute(*connection, sql.c_str(), {});
+            }),
+            told);
+  EXPECT_EQ(seen([] {
+              pqxx::connection connection;
+              pqxx::work transaction{connection};
+              StatementTraits<pqxx::work>::execute(transaction,
+                                                   "DO $$BEGIN RAISE 'refused' USING DETAIL = 'A detail.',"
+                                                   " HINT = 'A hint.', ERRCODE = 'LG001'; END$$",
+                                                   {});
+            }),
+            told);
 }
 
 TEST(Types, WhatIsNotMeantDoesNotCompile) {
@@ -60,13 +146,110 @@ TEST(Types, TheServerRefusesWithItsSqlstate) {
   EXPECT_EQ(sqlstate_of([&] { client.execute("SELECT 1/0"); }), "22012");
 }
 
+TEST(Connections, NoticeADeadServer) {
+  Proxy proxy{std::getenv("PGHOST")};
+  const auto number = [](const Connection &connection, int level, int option) {
+    int value = -1;
+    socklen_t size = sizeof value;
+    getsockopt(connection.socket(), level, option, &value, &size);
+    return value;
+  };
+  const auto connection = open_connection(proxy.conninfo("options"));
+  EXPECT_EQ(number(*connection, SOL_SOCKET, SO_KEEPALIVE), 1);
+  EXPECT_EQ(number(*connection, IPPROTO_TCP, TCP_KEEPIDLE), 5);
+  EXPECT_EQ(number(*connection, IPPROTO_TCP, TCP_USER_TIMEOUT), 10000);
+  const auto other = open_connection(proxy.conninfo("options") + " keepalives_idle=7 tcp_user_timeout=3000");
+  EXPECT_EQ(number(*other, IPPROTO_TCP, TCP_KEEPIDLE), 7);
+  EXPECT_EQ(number(*other, IPPROTO_TCP, TCP_USER_TIMEOUT), 3000);
+}
+
+TEST(Connections, ComeFromAPoolAndGoBackThere) {
+  struct Shelf {
+    std::mutex mutex;
+    std::vector<std::unique_ptr<Connection>> idle;
+    int opened = 0;
+  };
+  struct Lent final : Wrapped {
+    Lent(std::unique_ptr<Connection> inner_, std::shared_ptr<Shelf> shelf_)
+        : Wrapped{std::move(inner_)}, shelf{std::move(shelf_)} {}
+    ~Lent() override {
+      const std::lock_guard lock{shelf->mutex};
+      shelf->idle.push_back(std::move(inner));
+    }
+    std::shared_ptr<Shelf> shelf;
+  };
+  const auto shelf = std::make_shared<Shelf>();
+  const ConnectionFactory lend = [shelf]() -> std::unique_ptr<Connection> {
+    const std::lock_guard lock{shelf->mutex};
+    if (shelf->idle.empty()) {
+      ++shelf->opened;
+      return std::make_unique<Lent>(open_connection(direct("shelf")), shelf);
+    }
+    auto connection = std::move(shelf->idle.back());
+    shelf->idle.pop_back();
+    return std::make_unique<Lent>(std::move(connection), shelf);
+  };
+  for (int i = 0; i < 3; ++i) {
+    Client client{lend};
+    const Lease lease = client.acquire(fresh("shelf"), 6s);
+    EXPECT_TRUE(is_renewed(lease));
+  }
+  // One for calls and one for renewals, again and again.
+  EXPECT_EQ(shelf->opened, 2);
+  EXPECT_EQ(shelf->idle.size(), 2u);
+}
+
+TEST(Hooks, EachMetricIsCounted) {
+  std::mutex mutex;
+  std::set<std::string, std::less<>> seen;
+  Proxy proxy{std::getenv("PGHOST")};
+  Client client{proxy.conninfo("metrics"), {.metric = [&](std::string_view metric, double, std::string_view) {
+                  const std::lock_guard lock{mutex};
+                  seen.emplace(metric);
+                }}};
+  const std::string name = fresh("metrics");
+  Lease lease = client.acquire(name, lasting);
+  EXPECT_FALSE(client.try_acquire(name));
+  EXPECT_TRUE(eventually([&] { return !client.acquire_for(name, 1s) && client.notifications_arrive(); }));
+  EXPECT_TRUE(is_renewed(lease));
+  EXPECT_TRUE(lease.release());
+  Lease lost = client.acquire(name, 1s);
+  proxy.stall(true);
+  EXPECT_TRUE(eventually([&] { return lost.state() == State::lost; }));
+  proxy.stall(false);
+  const auto all = [&] {
+    const std::lock_guard lock{mutex};
+    for (const char *metric : {"acquired", "busy", "released", "lost", "renewals", "renew.failures", "renew.seconds",
+                               "reconnects", "notifications.arrive"})
+      if (seen.count(std::string{"gatepost.client."} + metric) == 0)
+        return false;
+    return true;
+  };
+  EXPECT_TRUE(eventually(all));
+}
+
+TEST(Hooks, ReconnectsAreThoseAfterABreak) {
+  std::atomic<int> reconnects{0};
+  Client client{direct("reconnects"), {.metric = [&](std::string_view metric, double, std::string_view) {
+                  reconnects += metric == "gatepost.client.reconnects";
+                }}};
+  const Lease lease = client.acquire(fresh("reconnects"), lasting);
+  EXPECT_TRUE(is_renewed(lease));
+  EXPECT_EQ(reconnects, 0);
+  // The one for renewals, and the one for calls.
+  EXPECT_EQ(terminate("reconnects"), 2);
+  EXPECT_TRUE(is_renewed(lease));
+  EXPECT_EQ(reconnects, 1);
+  EXPECT_THROW(client.execute("SELECT 1"), unknown_outcome);
+  EXPECT_EQ(client.execute("SELECT 1").first(), "1");
+  EXPECT_EQ(reconnects, 2);
+}
+
 TEST(Types, NamesWithQuotesAreRenewed) {
   Client client{direct("quotes")};
   const std::string name = fresh("a\"b\\c{,}'d e");
-  auto lease = client.try_acquire(name, 1s);
-  ASSERT_TRUE(lease);
-  std::this_thread::sleep_for(1500ms);
-  EXPECT_TRUE(lease->held());
+  const Lease lease = client.acquire(name, lasting);
+  EXPECT_TRUE(is_renewed(lease));
   EXPECT_TRUE(is_held(name));
 }
 

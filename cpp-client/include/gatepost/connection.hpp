@@ -28,7 +28,8 @@ struct Rows {
 };
 
 /// One session of the server. Used by one thread at a time, abort() excepted. Destroying it closes the session, or
-/// gives it back to the pool that it came from.
+/// gives it back to the pool that it came from, which should reset it (DISCARD ALL) if it was listening, and drop it if
+/// it broke.
 class GATEPOST_API Connection {
 public:
   virtual ~Connection();
@@ -55,9 +56,9 @@ public:
 /// Opens or lends a connection, and throws unavailable when it cannot. Called from several threads at once.
 using ConnectionFactory = std::function<std::unique_ptr<Connection>()>;
 
-/// Connects by libpqxx. Where the string says nothing else: keepalives and tcp_user_timeout, so that a dead server is
-/// noticed; connect_timeout 3 s; target_session_attrs=read-write, so that of several hosts the primary is found.
-/// Throws unavailable.
+/// Connects by the driver that the library is built with. Where the string says nothing else: keepalives and
+/// tcp_user_timeout, so that a dead server is noticed; connect_timeout 3 s; target_session_attrs=read-write, so that of
+/// several hosts the primary is found. Throws unavailable.
 GATEPOST_API std::unique_ptr<Connection> open_connection(const std::string &conninfo);
 
 } // namespace v0

@@ -28,9 +28,12 @@ struct ElectionOptions {
 
 /// Campaigns from its making until resign() or its end, on a thread of its own. When elected it calls lead(lease, stop)
 /// there. Stop is requested when the lease is lost, and by resign(); work has to end then, with all that it has begun.
+/// What a std::stop_callback does at it must not wait, as with Grant::stop_token().
 /// Only after it has returned is the lease given back, and renewed until then; so the next leader begins after this
 /// one's work has stopped, or after this one's deadline. When lead returns by itself, or throws (which is logged), the
 /// lease is given back and it campaigns again.
+///
+/// The client may be moved meanwhile, or end before it.
 ///
 /// All members may be called by any threads at once; resign() and destroying not from lead itself.
 class GATEPOST_API LeaderElection {
@@ -48,9 +51,9 @@ public:
   bool is_leader() const noexcept;
   /// Stops campaigning and leading; returns when the work has ended and the lease has been given back.
   void resign() noexcept;
-  /// Returns when a campaign of one term is over.
+  /// Returns when a campaign of one term is over. Throws unavailable in a child of a fork.
   void wait();
-  /// Asks the server who leads; empty: nobody. Throws as the client's calls.
+  /// Asks the server who leads, by the last word that has been committed; empty: nobody. Throws as the client's calls.
   std::optional<Leader> observe() const;
 
 private:

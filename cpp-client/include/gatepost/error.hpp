@@ -3,7 +3,8 @@
 //   stale_token       LG001: a later grant exists. The work must stop
 //   lease_lost        a guard was used after its loss; reason() says which
 //   unknown_outcome   the answer was lost and could not be had again in time: it may or may not have happened
-//   unavailable       no answer, and nothing has happened: no connection, or no thread
+//   unavailable       nothing has happened: no connection, no thread, or an answer was lost that was only to be read.
+//                     Statements of a Connection throw it for each answer that was lost
 //   unsupported_rung  the rung cannot do what is asked of it, here
 //   error             everything else the server or the library refuses, by sqlstate()
 #pragma once
@@ -11,6 +12,7 @@
 #include <gatepost/export.hpp>
 #include <gatepost/loss.hpp>
 
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -20,13 +22,24 @@ inline namespace v0 {
 
 class GATEPOST_API error : public std::runtime_error {
 public:
-  error(const std::string &message, std::string_view sqlstate);
+  /// Of the texts, each becomes one line.
+  error(const std::string &message, std::string_view sqlstate, std::string_view detail = {},
+        std::string_view hint = {});
+  error(const error &) noexcept;
+  error &operator=(const error &) noexcept;
   ~error() override;
+  // what(): the server's message, or the library's, in one line, without severity, detail, hint and context.
   /// Five characters, as in docs/errors.md; the server's, or the one it would have used. Never empty.
   const char *sqlstate() const noexcept { return sqlstate_; }
+  /// What the server says more, in one line; empty when it says no more. Good while the error, or a copy of it, lives.
+  std::string_view detail() const noexcept;
+  /// What the server advises, the same way.
+  std::string_view hint() const noexcept;
 
 private:
+  struct More;
   char sqlstate_[6];
+  std::shared_ptr<const More> more_; ///< null: neither
 };
 
 class GATEPOST_API stale_token : public error {
@@ -64,7 +77,12 @@ public:
 };
 
 /// Throws what belongs to a SQLSTATE: stale_token, unavailable, or error.
-[[noreturn]] GATEPOST_API void throw_for(std::string_view sqlstate, const std::string &message);
+[[noreturn]] GATEPOST_API void throw_for(std::string_view sqlstate, const std::string &message,
+                                         std::string_view detail = {}, std::string_view hint = {});
+
+/// The same with libpq's report, a text of several lines that begins with the severity ("ERROR:  .."), for drivers that
+/// have nothing else. Its labels are known in English; in another language all that follows the message is detail().
+[[noreturn]] GATEPOST_API void throw_for_report(std::string_view sqlstate, std::string_view report);
 
 } // namespace v0
 } // namespace gatepost

@@ -3,8 +3,8 @@
 //   gatepost::FakeServer server;
 //   gatepost::Client client{server.factory(), server.options()};
 //   auto lease = client.acquire("report", 30s);
-//   server.supersede("report");              // or advance(31s) with refuse(true)
-//   EXPECT_FALSE(server.wait_until([&] { return lease.held(); }, false));
+//   server.supersede("report");   // or refuse(true) and advance(31s)
+//   server.advance(11s);          // the next renewal is due, and hears of it within a few milliseconds
 //
 // The client is the real one, with its threads. The server knows leases, permits, yield requests and advisory locks of
 // a session; fences, transactions and queues it does not have.
@@ -34,7 +34,7 @@ public:
 
   boot_clock::time_point now() const noexcept;
   /// Moves the clock of server and clients; threads of clients notice within a few milliseconds.
-  void advance(std::chrono::nanoseconds time);
+  void advance(Duration time);
 
   /// While true: connections break, and none is to be had.
   void refuse(bool refuse);

@@ -1,7 +1,7 @@
 // Tokens in the caller's own transactions.
 //
-// Each function takes anything that can execute a statement: gatepost::Transaction; libpqxx's transactions, with
-// <gatepost/pqxx.hpp>; a PGconn, with <gatepost/libpq.hpp>; any other, with a StatementTraits of its own.
+// Each function takes anything that can execute a statement: gatepost::Transaction; a driver's own, with its adapter
+// (<gatepost/pqxx.hpp>, <gatepost/libpq.hpp>); any other, with a StatementTraits of its own.
 #pragma once
 
 #include <gatepost/grant.hpp>

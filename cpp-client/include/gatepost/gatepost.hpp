@@ -7,3 +7,4 @@
 #include <gatepost/fence.hpp>
 #include <gatepost/mutex.hpp>
 #include <gatepost/singleton.hpp>
+#include <gatepost/version.hpp>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gatepost/clock.hpp>
+#include <gatepost/duration.hpp>
 #include <gatepost/error.hpp>
 #include <gatepost/name.hpp>
 #include <gatepost/token.hpp>
@@ -54,17 +55,20 @@ public:
   /// Empty unless state() is lost.
   std::optional<Loss> loss() const noexcept;
   /// Throws lease_lost unless held, with at least so much left. Waiting for a renewal is not tried.
-  void require(std::chrono::nanoseconds min_remaining = std::chrono::nanoseconds{0}) const;
-  /// Stop is requested when the grant is lost, not when it is released.
+  void require(Duration min_remaining = {}) const;
+  /// Stop is requested when the grant is lost, not when it is released, and before any callback of the client hears of
+  /// it. What a std::stop_callback does runs on the thread that watches all guards of the client: it must not wait, and
+  /// end no guard.
   std::stop_token stop_token() const noexcept;
 
   /// Gives the grant back. True: the server has taken it back. False: it was not, or no longer, this guard's; or it had
-  /// been released or moved from. Renewals have ended when the request is sent. Throws unknown_outcome or unavailable
-  /// when there is no answer in time; the guard has ended all the same, and the grant lapses by itself.
-  bool release();
+  /// been released or moved from. Renewals have ended when the request is sent. Throws unknown_outcome when it was sent
+  /// and there is no answer in time, unavailable when it was not sent; the guard has ended all the same, and the grant
+  /// lapses by itself.
+  [[nodiscard]] bool release();
 
   /// Ends the guard and leaves the grant on the server, for adopt() within its ttl. Throws lease_lost unless held.
-  Token detach();
+  [[nodiscard]] Token detach();
 
 protected:
   friend struct detail::Access;

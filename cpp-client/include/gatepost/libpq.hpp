@@ -6,6 +6,7 @@
 #include <libpq-fe.h>
 
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace gatepost {
@@ -23,8 +24,13 @@ template <> struct StatementTraits<PGconn> {
         PQclear};
     const ExecStatusType status = PQresultStatus(answer.get());
     if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
-      const char *sqlstate = PQresultErrorField(answer.get(), PG_DIAG_SQLSTATE);
-      throw_for(sqlstate != nullptr ? sqlstate : "08006", PQerrorMessage(&connection));
+      const auto field = [&](int code) {
+        const char *text = PQresultErrorField(answer.get(), code);
+        return std::string{text != nullptr ? text : ""};
+      };
+      const std::string sqlstate = field(PG_DIAG_SQLSTATE), message = field(PG_DIAG_MESSAGE_PRIMARY);
+      throw_for(sqlstate.empty() ? "08006" : sqlstate, message.empty() ? PQerrorMessage(&connection) : message,
+                field(PG_DIAG_MESSAGE_DETAIL), field(PG_DIAG_MESSAGE_HINT));
     }
     if (PQntuples(answer.get()) == 0 || PQnfields(answer.get()) == 0 || PQgetisnull(answer.get(), 0, 0))
       return {};

@@ -6,7 +6,12 @@
 #include <pqxx/pqxx>
 
 #include <concepts>
+#include <string>
 #include <vector>
+
+#if PQXX_VERSION_MAJOR < 6 || (PQXX_VERSION_MAJOR == 6 && PQXX_VERSION_MINOR < 4)
+#error "gatepost/pqxx.hpp needs libpqxx 6.4 or later"
+#endif
 
 namespace gatepost {
 inline namespace v0 {
@@ -22,7 +27,7 @@ template <std::derived_from<pqxx::transaction_base> Transaction> struct Statemen
     } catch (const pqxx::sql_error &error) {
       const std::string sqlstate{error.sqlstate()};
       if (sqlstate.starts_with("LG"))
-        throw_for(sqlstate, error.what());
+        throw_for_report(sqlstate, error.what());
       throw;
     }
   }

@@ -11,6 +11,10 @@
 namespace gatepost {
 inline namespace v0 {
 
+namespace detail {
+class Core;
+}
+
 /// Open while the work runs, and committed when it returns. Used by one thread at a time; neither copied nor moved.
 class GATEPOST_API Transaction {
 public:
@@ -20,14 +24,22 @@ public:
 
   /// One statement with parameters $1, $2 ... Throws error with the server's SQLSTATE, or unavailable.
   Rows execute(const std::string &sql, std::span<const Value> parameters = {}) {
-    return connection_->execute(sql, parameters);
+    try {
+      return connection_->execute(sql, parameters);
+    } catch (...) {
+      failed_ = true;
+      throw;
+    }
   }
   Rows execute(const std::string &sql, std::initializer_list<Value> parameters) {
-    return connection_->execute(sql, {parameters.begin(), parameters.size()});
+    return execute(sql, std::span<const Value>{parameters.begin(), parameters.size()});
   }
 
 private:
+  friend class detail::Core;
+
   Connection *connection_;
+  bool failed_ = false; ///< a statement has; perhaps the work has gone back to a savepoint since
 };
 
 } // namespace v0

@@ -1,6 +1,7 @@
 // How long a lease lasts without being renewed.
 #pragma once
 
+#include <gatepost/duration.hpp>
 #include <gatepost/export.hpp>
 
 #include <chrono>
@@ -17,7 +18,7 @@ public:
   /// Throws error (22023) when the length is out of range.
   GATEPOST_API Ttl(std::chrono::nanoseconds length);
   template <typename Rep, typename Period>
-  Ttl(std::chrono::duration<Rep, Period> length) : Ttl{std::chrono::duration_cast<std::chrono::nanoseconds>(length)} {}
+  Ttl(std::chrono::duration<Rep, Period> length) : Ttl{static_cast<std::chrono::nanoseconds>(Duration{length})} {}
 
   std::chrono::nanoseconds length() const noexcept { return length_; }
   friend auto operator<=>(Ttl, Ttl) noexcept = default;

@@ -1,0 +1,72 @@
+// The connection that listens for all who wait, without the looking again that makes up for what it would miss.
+#include "server.hpp"
+
+#include "../src/listener.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+
+namespace gatepost::test {
+namespace {
+
+/// Where nothing is ever notified, and which breaks when it is told to.
+class Silent final : public Connection {
+public:
+  explicit Silent(std::atomic<int> &to_break) : to_break_{to_break} {}
+  Rows execute(const std::string &, std::span<const Value>) override { return {}; }
+  void listen(const std::string &) override {}
+  void unlisten(const std::string &) override {}
+  std::vector<std::string> notifications() override {
+    if (to_break_ > 0 && to_break_-- > 0)
+      throw unavailable{"broken by the test", "08006"};
+    return {};
+  }
+  int socket() const noexcept override { return -1; }
+  int backend_pid() const noexcept override { return 0; }
+  void abort() noexcept override {}
+
+private:
+  std::atomic<int> &to_break_;
+};
+
+struct MachineTime final : TimeSource {
+  boot_clock::time_point now() const noexcept override { return boot_clock::now(); }
+  std::chrono::nanoseconds nap() const noexcept override { return 1s; }
+};
+
+TEST(Listening, WhoBeginsToListenLooksAgain) {
+  // C56: what was sent before is lost, at the first time and after each break.
+  std::atomic<int> to_break{0}, reconnects{0};
+  detail::Listener listener{[&] { return std::make_unique<Silent>(to_break); },
+                            [](const std::string &) {},
+                            {{},
+                             [&](std::string_view metric, double, std::string_view) {
+                               reconnects += metric == "gatepost.client.reconnects";
+                             }},
+                            std::make_shared<MachineTime>()};
+  // Nobody hears anything, so without an end the test would have none either.
+  std::stop_source end;
+  std::jthread ending{[&](std::stop_token done) {
+    std::mutex mutex;
+    std::condition_variable_any never;
+    std::unique_lock lock{mutex};
+    if (!never.wait_for(lock, done, patience(), [&] { return done.stop_requested(); }))
+      end.request_stop();
+  }};
+  detail::Listener::Subscription place{listener, "channel"};
+  for (int breaks = 0; breaks < 3; ++breaks) {
+    const unsigned long heard = static_cast<unsigned long>(breaks);
+    place.wait(heard, 1h, end.get_token());
+    ASSERT_EQ(place.heard(), heard + 1);
+    EXPECT_EQ(reconnects, breaks);
+    to_break = 1;
+  }
+}
+
+} // namespace
+} // namespace gatepost::test
