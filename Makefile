@@ -1,16 +1,17 @@
 # Gatepost as a PGXS extension: make, make install, make installcheck, make clean, for the server that PG_CONFIG names.
-# The project's own commands are make demo, check, quick, bench, mutants, check-matrix and check-client.
+# The project's own commands are make demo, check, quick, bench, mutants, model, check-matrix, check-client, check-cli
+# and campaign.
 #
 #   BUILD=DIR             build in DIR instead of here; several builds can stand side by side
-#   GATEPOST_TEST=1       the test build: clock from files, calls that can be stopped at named points
-#   GATEPOST_MUTANT=NAME  the test build with one promise left out
+#   GATEPOST_TEST=1       the test build: clock from files, calls that can be stopped at named points, promises that can be
+#                         left out by GATEPOST_MUTANT in the server's environment
 
-GATEPOST_VERSION = 0.1
+GATEPOST_VERSION = 0.1.0
 
 SOURCE_DIR := $(patsubst %/,%,$(dir $(abspath $(firstword $(MAKEFILE_LIST)))))
 PG_CONFIG ?= pg_config
 
-OWN_COMMANDS = check quick demo bench mutants check-matrix check-client
+OWN_COMMANDS = check quick demo bench mutants model check-matrix check-client check-cli campaign
 
 ifneq (,$(filter $(OWN_COMMANDS),$(MAKECMDGOALS)))
 
@@ -19,13 +20,15 @@ ifneq (,$(filter $(OWN_COMMANDS),$(MAKECMDGOALS)))
 .NOTPARALLEL:
 export PG_CONFIG
 
-check quick demo:
+check quick demo campaign:
 	@$(SOURCE_DIR)/scripts/$@.sh
 check-matrix:
 	@$(SOURCE_DIR)/scripts/check_matrix.sh
 check-client:
 	@$(SOURCE_DIR)/scripts/client_tests.sh
-bench mutants:
+check-cli:
+	@$(SOURCE_DIR)/scripts/cli_tests.sh
+bench mutants model:
 	@$(SOURCE_DIR)/test/$@/run.sh
 $(filter-out $(OWN_COMMANDS),$(MAKECMDGOALS)):
 	@$(MAKE) --no-print-directory -f $(SOURCE_DIR)/Makefile $@
@@ -61,7 +64,7 @@ EXTENSION = gatepost
 MODULE_big = gatepost
 OBJS = $(patsubst $(SOURCE_DIR)/%.cpp,%.o,$(SOURCES))
 DATA_built = gatepost--$(GATEPOST_VERSION).sql
-EXTRA_CLEAN = $(OBJS:.o=.d) .flags .mutant results regression.diffs regression.out output_iso tmp_check
+EXTRA_CLEAN = $(OBJS:.o=.d) .flags results regression.diffs regression.out output_iso tmp_check
 ifeq ($(CURDIR),$(SOURCE_DIR))
 EXTRA_CLEAN += build
 endif
@@ -76,14 +79,15 @@ SHLIB_LINK = -lstdc++
 # The server's rule for bitcode does not pass -std on, and nothing here is worth inlining into a query.
 override with_llvm = no
 
-ifneq (,$(GATEPOST_TEST)$(GATEPOST_MUTANT))
+ifneq (,$(GATEPOST_TEST))
 PG_CPPFLAGS += -DGATEPOST_TEST
 endif
 
 REGRESS = $(call tests,sql/*.sql)
-REGRESS_OPTS = --inputdir=$(SOURCE_DIR)/test
+# Names are tried in many alphabets, whatever the cluster encodes by itself.
+REGRESS_OPTS = --inputdir=$(SOURCE_DIR)/test --encoding=UTF8
 ISOLATION = $(call tests,specs/*.spec)
-ISOLATION_OPTS = --inputdir=$(SOURCE_DIR)/test --outputdir=.
+ISOLATION_OPTS = --inputdir=$(SOURCE_DIR)/test --outputdir=. --encoding=UTF8
 ifneq (,$(wildcard $(SOURCE_DIR)/test/t/*.pl))
 TAP_TESTS = 1
 PROVE_TESTS = test/t/*.pl
@@ -105,18 +109,6 @@ $(OBJS): %.o: $(SOURCE_DIR)/%.cpp
 FLAGS := $(SOURCE_DIR) $(SERVER_VERSION) $(CXX) $(CXXFLAGS) $(CPPFLAGS)
 $(shell printf '%s\n' '$(subst ','\'',$(FLAGS))' | cmp -s - .flags || { rm -f $(OBJS:.o=.d); printf '%s\n' '$(subst ','\'',$(FLAGS))' > .flags; })
 $(OBJS): .flags
-
-# A mutant differs from the test build only in the files that name it, so a copy of the test build is made over quickly.
-ifdef GATEPOST_MUTANT
-MUTATED := $(shell grep -l 'mutant("$(GATEPOST_MUTANT)")' $(SOURCE_DIR)/src/*)
-ifeq (,$(MUTATED))
-$(error no source file knows a mutant "$(GATEPOST_MUTANT)")
-endif
-MUTATED_OBJS := $(if $(filter %.hpp,$(MUTATED)),$(OBJS),$(patsubst $(SOURCE_DIR)/%.cpp,%.o,$(MUTATED)))
-$(shell printf '%s\n' '$(GATEPOST_MUTANT)' | cmp -s - .mutant || printf '%s\n' '$(GATEPOST_MUTANT)' > .mutant)
-$(MUTATED_OBJS): .mutant
-$(MUTATED_OBJS): override CPPFLAGS += -DGATEPOST_MUTANT='"$(GATEPOST_MUTANT)"'
-endif
 
 # For test/bench/idle_release only: a release whose ends of transactions wake nobody, and note nothing for it.
 ifdef GATEPOST_UNWOKEN

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Builds kinds of the module and prints their folders:
-#   build.sh KIND...      release | unwoken (for test/bench/idle_release) | test | mutant=NAME | modules (all of test/modules) | modules=MUTANT | client (the C++ side)
-#                         | orm (what test/orm needs from npm)
+#   build.sh KIND...      release | unwoken (for test/bench/idle_release) | test | modules (all of test/modules) | client (the C++ side)
+#                         | worker (of it, the demo's) | command (of it, gatepost) | orm (what test/orm needs from npm)
 . "$(dirname "$0")/lib.sh"
-[ $# -ge 1 ] || die "usage: $0 release|test|mutant=NAME|modules|modules=MUTANT|client|orm..."
+[ $# -ge 1 ] || die "usage: $0 release|test|modules|client|worker|command|orm..."
 server_paths
+# What root builds in somebody's folder is that user's, who will build there next.
+trap '[ "$(id -u)" -ne 0 ] || [ "$(stat -c %u "$HERE")" -eq 0 ] || chown -R --reference="$HERE" "$HERE/build"' EXIT
 lock_builds
 
 # quietly LOG COMMAND...    the command's output is shown only when it fails
@@ -25,6 +27,16 @@ with_make() {
   mapfile -t args <"$dir/make.args"
   quietly "$dir/make.log" make --no-print-directory -j2 -C "$dir" "${args[@]}" all
 }
+# with_cmake TARGET [CMAKE-OPTION]...    of the C++ side, all in one folder
+with_cmake() {
+  local dir=$BUILDS/client
+  # CMake refuses a cache that came along with a moved folder.
+  grep -qsxF "CMAKE_HOME_DIRECTORY:INTERNAL=$HERE" "$dir/CMakeCache.txt" || rm -rf "$dir"
+  mkdir -p "$dir"
+  quietly "$dir/configure.log" cmake -S "$HERE" -B "$dir" -DCMAKE_BUILD_TYPE=Release -DGATEPOST_BUILD_TESTS=OFF "${@:2}"
+  quietly "$dir/build.log" cmake --build "$dir" -j 2 --target "$1"
+  say "$dir"
+}
 
 for kind; do
   case $kind in
@@ -44,32 +56,22 @@ for kind; do
     with_make "$BUILDS/test" "$HERE/Makefile" GATEPOST_TEST=1
     say "$BUILDS/test"
     ;;
-  mutant=?*)
-    dir=$BUILDS/mutants/${kind#mutant=}
-    with_make "$BUILDS/test" "$HERE/Makefile" GATEPOST_TEST=1
-    mkdir -p "$dir"
-    cp -Rp "$BUILDS/test/." "$dir/"
-    rm -f "$dir/gatepost.so" "$dir/.mutant"
-    with_make "$dir" "$HERE/Makefile" GATEPOST_TEST=1 "GATEPOST_MUTANT=${kind#mutant=}"
-    say "$dir"
-    ;;
-  modules | modules=?*)
-    mutant=${kind#modules}
-    mutant=${mutant#=}
+  modules)
     for makefile in "$HERE"/test/modules/*/Makefile; do
       [ -e "$makefile" ] || continue
-      dir=$BUILDS/${mutant:+mutants/$mutant.}modules/$(basename "${makefile%/*}")
-      with_make "$dir" "$makefile" ${mutant:+"GATEPOST_MUTANT=$mutant"}
+      dir=$BUILDS/modules/$(basename "${makefile%/*}")
+      with_make "$dir" "$makefile"
       say "$dir"
     done
     ;;
   client)
-    # CMake refuses a cache that came along with a moved folder.
-    grep -qsxF "CMAKE_HOME_DIRECTORY:INTERNAL=$HERE" "$BUILDS/client/CMakeCache.txt" || rm -rf "$BUILDS/client"
-    mkdir -p "$BUILDS/client"
-    quietly "$BUILDS/client/configure.log" cmake -S "$HERE" -B "$BUILDS/client" -DCMAKE_BUILD_TYPE=Release
-    quietly "$BUILDS/client/build.log" cmake --build "$BUILDS/client" -j 2
-    say "$BUILDS/client"
+    with_cmake all -DGATEPOST_WERROR=ON
+    ;;
+  worker)
+    with_cmake paused_worker
+    ;;
+  command)
+    with_cmake gatepost_command
     ;;
   orm)
     # The same for every server, and kept until the list changes: it comes over the network.

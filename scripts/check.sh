@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 mode=${1:-all}
 begun=$EPOCHREALTIME
-if [ "$mode" = quick ]; then "$HERE/scripts/setup.sh"; else "$HERE/scripts/setup.sh" packages.check; fi
+if [ "$mode" = quick ]; then "$HERE/scripts/setup.sh"; else "$HERE/scripts/setup.sh" packages.check packages.client packages.cli; fi
 server_paths
 say "Checking gatepost with $PG_VERSION"
 old=${GATEPOST_OLD_PG_CONFIG:-}

@@ -44,6 +44,9 @@ make_folder() {
 }
 url=$(mirror | grep -v security | head -n 1)
 [ -n "$url" ] || die "apt's sources name no mirror"
+# One at a time: the copy of the project is made anew. Held until the command ends.
+exec 8>"$folder.lock"
+flock -n 8 || { say "Waiting for another check in $folder ..." && flock 8; }
 [ -e "$folder/etc/debian_version" ] || make_folder
 # Only what the newer one has not comes from the older one.
 say "deb $url $older_suite main" >"$folder/etc/apt/sources.list.d/older.list"
@@ -62,7 +65,10 @@ tar -C "$HERE" --exclude=./build --exclude=./.git --exclude='*.o' --exclude='*.s
 (cd "$fresh" && find . -type f -exec sh -c '
   for file; do ! cmp -s "$file" "$0/$file" || touch -r "$0/$file" "$file"; done' "$project" {} +)
 [ ! -d "$project/build" ] || mv "$project/build" "$fresh/"
-# What came from npm is the same everywhere, and the way to its registry may be known here only.
+# What comes from npm is the same everywhere, and the way to its registry may be known here only.
+if [[ "$*" != *quick* ]] && command -v npm >/dev/null; then
+  "$HERE/scripts/build.sh" orm >/dev/null || say "npm's packages are not to be had here"
+fi
 if [ -e "$HERE/build/orm/installed" ]; then
   mkdir -p "$fresh/build"
   rm -rf "$fresh/build/orm"

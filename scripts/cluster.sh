@@ -6,6 +6,15 @@
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 server_paths
 
+# What initdb makes. Who starts many clusters one after the other names a folder by GATEPOST_TEMPLATES, where it is kept and
+# copied from.
+make_data() {
+  local template=${GATEPOST_TEMPLATES:+$GATEPOST_TEMPLATES/cluster}
+  [ -d "${template:-$1}" ] ||
+    initdb --no-sync --no-locale -E UTF8 -A trust -U postgres -D "${template:-$1}" || return 1
+  [ -z "$template" ] || cp -RPp "$template" "$1"
+}
+
 # cluster_start ROOT DIR [-c name=value]...    only a unix socket, in DIR; fsync stays on, since flushes are counted
 cluster_start() {
   local root=$1
@@ -14,8 +23,7 @@ cluster_start() {
   mkdir -p "$CLUSTER"
   export PATH="$root$PG_BIN:$PATH" PGHOST="$CLUSTER" PGPORT=5432 PGUSER=postgres PGDATABASE=postgres
   unset PGOPTIONS PGSERVICE PGSERVICEFILE PGHOSTADDR PGDATA PGPASSFILE
-  initdb --no-sync --no-locale -E UTF8 -A trust -U postgres -D "$CLUSTER/data" >"$CLUSTER/initdb.log" 2>&1 ||
-    { cat "$CLUSTER/initdb.log" >&2 && die "initdb failed"; }
+  make_data "$CLUSTER/data" >"$CLUSTER/initdb.log" 2>&1 || { cat "$CLUSTER/initdb.log" >&2 && die "initdb failed"; }
   {
     say "listen_addresses = ''"
     say "unix_socket_directories = '$CLUSTER'"

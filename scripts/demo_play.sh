@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Plays the three acts of the demo inside cluster.sh:  demo_play.sh WORKER PAUSE yes|no (colour)
+# Plays the three acts of the demo inside cluster.sh:  demo_play.sh WORKER PAUSE LEASE yes|no (colour) [GATEPOST FILE]
+# With the command and a file it draws the timeline there.
 # Everything it prints was told by the workers or read from the server. Fails unless the unfenced act shows the damage
 # and the others refuse it (with a pause shorter than the lease: unless none has any).
 . "$(dirname "$0")/lib.sh"
-worker=$1 pause=$2 colour=$3
-lease_ms=1000 asks_ms=1100
+worker=$1 pause=$2 lease=$3 colour=$4 gatepost=${5:-} timeline=${6:-}
+lease_ms=$((lease * 1000)) asks_ms=$((lease * 1000 + 100))
 pause_ms=$(awk -v s="$pause" 'BEGIN { printf "%d", s * 1000 }')
 # Worker 1 sells 1 of 10 items, worker 2 sells 3.
 start_items=10 only_first=9 only_second=7 both=6
@@ -38,8 +39,8 @@ at_ms() {
 }
 
 declare -A pid status token answer bypass released
-start_worker() { # NAME ITEMS START_AT
-  "$worker" "$1" "$2" "$fence" "$((lease_ms / 1000)) s" "$3" >&3 2>"$errors/$1" &
+start_worker() { # NAME ITEMS START_AT INPUT; its work begins with a line of it, or its end
+  "$worker" "$1" "$2" "$fence" "$lease s" "$3" <"$4" >&3 2>"$errors/$1" &
   pid[$1]=$!
 }
 
@@ -83,7 +84,8 @@ play() {
   query "INSERT INTO stock VALUES (1, $start_items, 'nobody')"
   [ "$fence" != protected ] || query "SELECT gatepost.fence_protect('stock', lease => 'stock')" >/dev/null
   exec 3<>"$events"
-  start_worker "worker 1" 1 0
+  exec 5<>"$events.begin"
+  start_worker "worker 1" 1 0 "$events.begin"
   while true; do
     # Workers write whole lines, and a read with a limit can lose the end of one: so it is asked for first.
     if read -r -t 0 -u 3; then
@@ -91,10 +93,14 @@ play() {
       case "${event[1]}/${event[2]}" in
       "worker 1/granted")
         zero=${event[0]}
-        start_worker "worker 2" 3 $((zero + asks_ms * 1000))
+        [ "$pause_ms" -lt "$lease_ms" ] || start_worker "worker 2" 3 $((zero + asks_ms * 1000)) /dev/null
+        ;;
+      "worker 1/released")
+        [ "$pause_ms" -ge "$lease_ms" ] || start_worker "worker 2" 3 0 /dev/null
         ;;
       "worker 1/read")
         kill -STOP "${pid["worker 1"]}"
+        echo >&5
         at_ms "${EPOCHREALTIME/./}"
         wake_at=$((${EPOCHREALTIME/./} + pause_ms * 1000))
         ;;
@@ -103,7 +109,9 @@ play() {
       [ "${event[1]}/${event[2]}" != "worker 1/read" ] || line "$at" demo "stops worker 1 for $pause s (SIGSTOP)"
       continue
     fi
-    if [ $wake_at -gt 0 ] && [ "${EPOCHREALTIME/./}" -ge $wake_at ]; then
+    # Where worker 2 has the lease meanwhile it has done its part, too, however slow the machine is.
+    if [ $wake_at -gt 0 ] && [ "${EPOCHREALTIME/./}" -ge $wake_at ] &&
+      { [ "$pause_ms" -lt "$lease_ms" ] || ! alive "worker 2"; }; then
       kill -CONT "${pid["worker 1"]}" 2>/dev/null || true
       at_ms "${EPOCHREALTIME/./}"
       line "$at" demo "lets worker 1 go on (SIGCONT)"
@@ -113,7 +121,7 @@ play() {
     fi
     read -r -t 0.01 -u 4 || true
   done
-  exec 3>&-
+  exec 3>&- 5>&-
 
   for who in "worker 1" "worker 2"; do
     status[$who]=0
@@ -150,21 +158,22 @@ verdict() { # COLOUR WORD TEXT...
 }
 
 events=$PGHOST/events errors=$PGHOST/errors
-mkfifo "$events" "$events.none"
+mkfifo "$events" "$events.none" "$events.begin"
 # Nobody writes here: a nap without a process.
 exec 4<>"$events.none"
 mkdir "$errors"
 query "CREATE EXTENSION gatepost"
+[ -z "$timeline" ] || query "ALTER DATABASE $PGDATABASE SET gatepost.history_retention = '1d'"
 query "CREATE TABLE stock (id bigint PRIMARY KEY, items integer NOT NULL, written_by text NOT NULL, fence bigint)"
 
 printf '\n'
 printf '%s\n' "Two workers sell from one stock of $start_items items: worker 1 sells 1, worker 2 sells 3. Each takes the lease," \
   "reads the stock, works, writes what is left, and releases. Worker 1 is stopped for $pause s after it has read," \
-  "as a garbage collection, a suspended machine or a slow disk would stop it. Its lease is for 1 s."
+  "as a garbage collection, a suspended machine or a slow disk would stop it. Its lease is for $lease s."
 
 heading "Without a fence: UPDATE stock SET items = .. WHERE id = 1"
 play unfenced
-if [ "$pause_ms" -lt $lease_ms ]; then
+if [ "$pause_ms" -lt "$lease_ms" ]; then
   expect_end accepted true $both "worker 2"
   verdict "$green" "No damage:" "worker 1 was back before its lease had lapsed, so nobody else had been let in meanwhile." \
     "Both sales count. Nothing but the short pause saw to that."
@@ -176,7 +185,7 @@ fi
 
 heading "With the fence: SELECT gatepost.fenced_update('stock', '{\"id\": 1}', .., token)"
 play fenced
-if [ "$pause_ms" -lt $lease_ms ]; then
+if [ "$pause_ms" -lt "$lease_ms" ]; then
   expect_end accepted true $both "worker 2"
   verdict "$green" "No damage:" "the fence had nothing to refuse, since each write came with the newest token."
 else
@@ -187,7 +196,7 @@ fi
 
 heading "A protected table: fence_protect('stock', lease => 'stock') once; then fence_use('stock', token) and the plain UPDATE"
 play protected
-if [ "$pause_ms" -lt $lease_ms ]; then
+if [ "$pause_ms" -lt "$lease_ms" ]; then
   expect_end accepted true $both "worker 2"
   verdict "$green" "No damage:" "each write was made under the newest token."
 else
@@ -195,4 +204,8 @@ else
   expect "the answer to worker 1's write without a token" "${bypass["worker 1"]:-none}" "refused, LG003"
   verdict "$green" "No damage:" "the table itself refuses a late token, and code that never heard of tokens." \
     "One call has protected it, whoever writes and however."
+fi
+if [ -n "$timeline" ]; then
+  "$gatepost" timeline "--${timeline##*.}" "$timeline"
+  printf '\n  %s\n' "The timeline has been drawn."
 fi

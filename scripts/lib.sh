@@ -36,9 +36,11 @@ server_paths() {
   BUILDS=$HERE/build/$PG_MAJOR
 }
 
-# One at a time builds or installs, so that two checks in one folder do not meet half-built files. Ends with the script.
+# One at a time builds, so that two checks in one folder do not meet half-built files. Ends with the script, or where a
+# build's own lock takes its place.
 lock_builds() {
-  mkdir -p "$BUILDS"
+  mkdir -p "$BUILDS" && [ -w "$BUILDS" ] && { [ ! -e "$BUILDS/lock" ] || [ -w "$BUILDS/lock" ]; } ||
+    die "$HERE/build is not to be written to: remove it, or run this as the user who owns it"
   exec 9>"$BUILDS/lock"
   flock 9
 }
@@ -85,13 +87,18 @@ end_work() {
   trap - EXIT
   trap '' INT TERM HUP
   [ ${#RUNNING[@]} -eq 0 ] || end_groups "${RUNNING[@]}"
-  # Servers leave the process group of whoever started them.
+  end_servers "$WORK"
+  rm -rf "$WORK"
+}
+# Servers leave the process group of whoever started them.
+end_servers() {
   local pid_file
   while read -r pid_file; do
     as_server "$PG_BIN/pg_ctl" -D "${pid_file%/*}" -m immediate -w stop >/dev/null 2>&1 || true
-  done < <(find "$WORK" -name postmaster.pid 2>/dev/null)
-  rm -rf "$WORK"
+  done < <(find "$1" -name postmaster.pid 2>/dev/null)
 }
+
+knows_mutant() { grep -qF "mutant(\"$1\")" "$HERE"/src/*; }
 
 # Starts a command in a process group of its own: GROUP is its leader, and end_work ends what is left of it.
 start_group() {

@@ -16,10 +16,12 @@ done
 
 server_paths
 export GATEPOST_UPGRADE_FROM
-# The modules of the tests hold code of src/ too.
-modules=modules
-[[ $kind != mutant=* ]] || modules=modules=${kind#mutant=}
-mapfile -t builds < <("$HERE/scripts/build.sh" "$kind" "$modules")
+if [[ $kind = mutant=* ]]; then
+  export GATEPOST_MUTANT=${kind#mutant=}
+  knows_mutant "$GATEPOST_MUTANT" || die "no source file knows a mutant \"$GATEPOST_MUTANT\""
+  kind=test
+fi
+mapfile -t builds < <("$HERE/scripts/build.sh" "$kind" modules)
 [ ${#builds[@]} -gt 0 ] || exit 1
 make_work
 "$HERE/scripts/private_root.sh" "$WORK/root" "${builds[@]}"

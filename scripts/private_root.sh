@@ -24,8 +24,10 @@ ln -s -t "$root$PG_SHARE/extension" "$PG_SHARE/extension"/*
 # An installation of gatepost on this machine must not shine through.
 rm -f "$root$PG_LIB"/gatepost.so "$root$PG_SHARE"/extension/gatepost{.control,--*.sql}
 
-lock_builds
 for build; do
+  # As build.sh does: another build of this folder would leave a half-made library to install.
+  exec 9>"$build/.lock"
+  flock 9
   mapfile -t args <"$build/make.args"
   make --no-print-directory -s -C "$build" "${args[@]}" DESTDIR="$root" install >/dev/null
 done

@@ -32,29 +32,35 @@ with_server() {
   # The runners look for answers beside the folder they write to. Without its answer a test fails; they would stop.
   ln -s "$HERE/expected" "$dir/expected"
   for name; do [ -e "$HERE/expected/$name.out" ] || : >"$HERE/expected/$name.out"; done
-  (cd "$dir" && run_group "$runner" --inputdir="$HERE/$input" --outputdir=. --bindir="$root$PG_BIN" \
-    --dbname=$database "$@" >runner.log 2>&1) || status=$?
+  run_group env -C "$dir" "$runner" --inputdir="$HERE/$input" --outputdir=. --bindir="$root$PG_BIN" \
+    --dbname=$database "$@" >"$dir/runner.log" 2>&1 || status=$?
   # "test NAME ... ok" up to PostgreSQL 15, "ok 1 - NAME" later. A test the runner did not come to has failed.
   passed=$(grep -cE '^ok [0-9]+ |^(test )? *[^ ]+ +\.\.\. ok ' "$dir/runner.log" || true)
   finish "$dir" "$label $kind" $status "$passed" $(($# - passed))
 }
 
-# with_perl INPUT FILE...   two at a time, each with a server of its own; one that hangs is ended
+# prove_all DIR FILE...    two at a time, each with a server of its own; one that hangs is ended
+prove_all() {
+  local dir=$1
+  shift
+  set +m
+  cd "$HERE"
+  export PERL5LIB="$PG_TEST/perl${PERL5LIB:+:$PERL5LIB}" PG_REGRESS="$PG_TEST/regress/pg_regress" PGPORT=65432
+  export TESTDIR="$dir" TESTDATADIR="$dir/tmp_check" TESTLOGDIR="$dir/tmp_check/log" LOGS="$dir/log"
+  unset PGHOST PGUSER PGDATABASE
+  # The Perl modules take LC_ALL away, and what is left says how their clusters encode.
+  export LANG=C.UTF-8
+  # shellcheck disable=SC2016
+  printf '%s\0' "$@" |
+    xargs -0 -n 1 -P 2 sh -c 'prove --verbose --timer --exec "timeout --foreground -k 10 600 perl" "$0" >"$LOGS/${0##*/}.log" 2>&1'
+}
+
+# with_perl INPUT FILE...
 with_perl() {
   local input=$1 dir=$out/tap-${1##*/} status=0 passed failed started=$EPOCHREALTIME
   shift
   mkdir -p "$dir/log"
-  # shellcheck disable=SC2016
-  (
-    cd "$HERE"
-    export PERL5LIB="$PG_TEST/perl${PERL5LIB:+:$PERL5LIB}" PG_REGRESS="$PG_TEST/regress/pg_regress" PGPORT=65432
-    export TESTDIR="$dir" TESTDATADIR="$dir/tmp_check" TESTLOGDIR="$dir/tmp_check/log" LOGS="$dir/log"
-    unset PGHOST PGUSER PGDATABASE
-    # The Perl modules take LC_ALL away, and what is left says how their clusters encode.
-    export LANG=C.UTF-8
-    printf '%s\0' "${@/#/$input/t/}" |
-      run_group xargs -0 -n 1 -P 2 sh -c 'prove --verbose --timer --exec "timeout --foreground -k 10 300 perl" "$0" >"$LOGS/${0##*/}.log" 2>&1'
-  ) || status=1
+  run_group prove_all "$dir" "${@/#/$input/t/}" || status=1
   passed=$(cat "$dir"/log/*.log | grep -E '^ok [0-9]' | grep -cvE '# (skip|SKIP)' || true)
   failed=$(cat "$dir"/log/*.log | grep -cE '^not ok [0-9]' || true)
   finish "$dir" "$label tap" $status "$passed" "$failed"

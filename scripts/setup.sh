@@ -60,6 +60,6 @@ missing=("${missing[@]/%-N/-$major}")
 say "Installing ${missing[*]} ..."
 run_apt install -y --no-install-recommends "${missing[@]}"
 
-PG_CONFIG=$(command -v "$PG_CONFIG" || command -v pg_config)
+PG_CONFIG=$(command -v "$PG_CONFIG" || command -v pg_config || say "$PG_CONFIG")
 look_for_missing
 [ ${#missing[@]} -eq 0 ] || die "still missing after the installation: ${missing[*]}"

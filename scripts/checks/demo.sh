@@ -36,9 +36,26 @@ report "... and the refusal in the fenced act" "$logs/normal.log" says normal 'r
 report "... and of a write without a token in the protected act" "$logs/normal.log" says normal 'refused, LG003'
 report "... and no colour in a file" "$logs/normal.log" eval "! grep -q $'\e' '$logs/normal.log'"
 
-demo short PAUSE=0.8
+demo short PAUSE=0.8 LEASE=10 TIMELINE="$logs/short.svg"
 report "a short pause does no damage" "$logs/short.log" passed short
 report "... and the demo says why" "$logs/short.log" says short 'before its lease had lapsed'
+report "... and draws it" "$logs/short.log" grep -qs '</svg>' "$logs/short.svg"
+demo nowhere TIMELINE="$logs/nowhere/demo.svg"
+report "a drawing that cannot be written is refused" "$logs/nowhere.log" failed nowhere
+report "... in one line" "$logs/nowhere.log" eval '[ "$(<"$logs/nowhere.log")" = "demo.sh: cannot write $logs/nowhere/demo.svg" ]'
+
+# on_terminal NAME [VARIABLE=VALUE]...    as demo, before a terminal
+on_terminal() {
+  local name=$1 status=0
+  env TERM=xterm PAUSE=0.8 LEASE=10 "${@:2}" script -qec "'$HERE/scripts/demo.sh'" /dev/null </dev/null >"$logs/$name.log" 2>&1 || status=$?
+  printf '%s' "$status" >"$logs/$name.status"
+}
+on_terminal coloured NO_COLOR= &
+on_terminal plain NO_COLOR=1 &
+wait
+report "the demo passes on a terminal" "$logs/coloured.log" passed coloured
+report "... in colour" "$logs/coloured.log" grep -q $'\e\\[1;32m' "$logs/coloured.log"
+report "... but not with NO_COLOR" "$logs/plain.log" eval "passed plain && ! grep -qE \$'\e''\\[[0-9;]+m' '$logs/plain.log'"
 
 # eventually COMMAND...
 eventually() {
@@ -52,9 +69,9 @@ eventually() {
 worker_of() { sed -nE 's/.*worker 1 +starts as process ([0-9]+).*/\1/p' "$logs/$1.log" | head -n 1; }
 stopped() { says "$1" 'SIGSTOP'; }
 
-BUILD_KIND=mutant=fenced_update_condition demo unfenced &
-demo killed &
-BUILD_KIND=mutant=fences_open demo open &
+demo unfenced BUILD_KIND=test GATEPOST_MUTANT=fenced_update_condition &
+demo killed PAUSE=60 &
+demo open BUILD_KIND=test GATEPOST_MUTANT=fences_open &
 eventually stopped killed && kill -KILL "$(worker_of killed)"
 wait
 report "a killed worker is noticed" "$logs/killed.log" failed killed
@@ -66,7 +83,7 @@ report "... in the protected act" "$logs/open.log" says open 'the stock is "9", 
 
 # Stopped in the middle, by the signal of Ctrl-C: worker, server and folder go.
 set -m
-demo stopped &
+demo stopped PAUSE=60 &
 demo=$!
 set +m
 eventually stopped stopped

@@ -2,7 +2,8 @@
 # Takes long. TAP: README.md and docs/ say what is so.
 #   static.pl    SQLSTATEs, settings, links, files and mutants that are named
 #   examples.pl  every example runs, and prints what it is shown to print
-#   grants.pl    each function is in one of the two lists of rights, which give what they should and no more
+#   grants.pl    each function is in one of the two lists of rights, which give what they should and no more, and are what
+#                grant_user and grant_administrator grant
 . "$(dirname "$0")/../lib.sh"
 server_paths
 cd "$HERE"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # TAP: the matrix of protected writes (call that s1 leaves open x call that s2 makes meanwhile x isolation level) has no
-# empty cell. Only a change of data may wait or end in a serialization failure, and it only waits for another change, or
-# for a token that is being drawn.
+# empty cell. Only a change of data may end in a serialization failure. It waits only for another change, or for a token
+# that is being drawn; and besides it only the call waits that is to.
 #   matrix_writes.sh [DIR]     DIR is the project, or a copy of it
 set -euo pipefail
 root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
@@ -21,8 +21,9 @@ mapfile -t changes < <(awk -F '\t' '$2 == "yes" { print $1 }' "$matrix/calls.tsv
 may_wait='' may_fail=''
 for change in "${changes[@]}"; do
   for open in "${changes[@]}"; do may_fail+=" $open/$change"; done
-  may_wait+=" acquire/$change break/$change"
+  for grant in acquire break transfer wait permit; do may_wait+=" $grant/$change"; done
 done
+while IFS=$'\t' read -r open _; do may_wait+=" $open/wait"; done < <(tail -n +2 "$matrix/calls.tsv")
 awk -F '\t' -v root="$root" -v n=1 -v may_wait="$may_wait $may_fail" -v may_fail="$may_fail" \
   -f "$root/test/matrix/cells.awk" "$matrix/calls.tsv" "$matrix/cells.tsv" || failed=1
 exit $failed

@@ -32,14 +32,38 @@ CREATE FUNCTION tap(what text, found text[]) RETURNS SETOF text LANGUAGE sql AS 
   UNION ALL SELECT '#   ' || f FROM unnest(found) AS f
 $$;
 
+-- The calls that grant the lists give what the document's statements give, also when made twice.
+CREATE ROLE called_user;
+CREATE ROLE called_administrator;
+SELECT gatepost.grant_user('called_user'), gatepost.grant_administrator('called_administrator') FROM generate_series(1, 2) \g /dev/null
+CREATE VIEW rights AS
+SELECT a.grantee::regrole::text AS role, p.oid::regprocedure::text AS what, a.privilege_type, a.is_grantable
+FROM pg_proc AS p, aclexplode(p.proacl) AS a WHERE p.pronamespace = 'gatepost'::regnamespace
+UNION ALL SELECT a.grantee::regrole::text, c.relname, a.privilege_type, a.is_grantable
+FROM pg_class AS c, aclexplode(c.relacl) AS a WHERE c.relnamespace = 'gatepost'::regnamespace
+UNION ALL SELECT a.grantee::regrole::text, 'schema', a.privilege_type, a.is_grantable
+FROM pg_namespace AS n, aclexplode(n.nspacl) AS a WHERE n.nspname = 'gatepost';
+WITH written AS (
+  SELECT CASE role WHEN :'user' THEN 'called_user' ELSE 'called_administrator' END AS role, what, privilege_type, is_grantable
+  FROM rights WHERE role IN (:'user', :'administrator')
+), called AS (
+  SELECT * FROM rights WHERE role LIKE 'called\_%'
+)
+SELECT tap('grant_user and grant_administrator grant the lists of the document',
+           (SELECT array_agg(d::text) FROM ((TABLE written EXCEPT TABLE called) UNION ALL (TABLE called EXCEPT TABLE written)) AS d));
+DROP OWNED BY called_user, called_administrator;
+DROP ROLE called_user, called_administrator;
+
 CREATE VIEW functions AS
 SELECT oid, proname::text AS name, proacl FROM pg_proc
 WHERE pronamespace = 'gatepost'::regnamespace AND prorettype NOT IN ('trigger'::regtype, 'event_trigger'::regtype)
-  -- what doctor() and the view stats are made of is for their owner
-  AND proname NOT LIKE 'doctor\_%';
+  -- what doctor(), the view stats and the calls that grant are made of is for their owner
+  AND proname NOT LIKE 'doctor\_%' AND proname <> 'grant_rights';
 
+-- who grants the lists needs to be in none
 CREATE VIEW listed AS
-SELECT f.name, array_agg(a.grantee::regrole::text) FILTER (WHERE a.grantee <> a.grantor AND a.grantee::regrole::text NOT IN ('check_everything', 'pg_monitor')) AS lists
+SELECT f.name, coalesce(array_agg(a.grantee::regrole::text) FILTER (WHERE a.grantee <> a.grantor AND a.grantee::regrole::text NOT IN ('check_everything', 'pg_monitor')),
+                        CASE WHEN f.name IN ('grant_user', 'grant_administrator') THEN '{owner}'::text[] END) AS lists
 FROM functions AS f, aclexplode(coalesce(f.proacl, acldefault('f', 10))) AS a GROUP BY f.name;
 SELECT tap('every function is in exactly one list', array_agg(format('%s: %s', name, coalesce(lists::text, 'none')))
            FILTER (WHERE cardinality(lists) IS DISTINCT FROM 1)) FROM listed;
@@ -124,7 +148,9 @@ INSERT INTO calls VALUES
   ('rule_rows', 'SELECT FROM gatepost.rule_rows()'),
   ('doctor', 'SELECT FROM gatepost.doctor()'),
   ('stats_row', 'SELECT FROM gatepost.stats'),
-  ('stats_row', 'SELECT FROM gatepost.stats_row()');
+  ('stats_row', 'SELECT FROM gatepost.stats_row()'),
+  ('grant_user', 'SELECT gatepost.grant_user(''check_nobody'')'),
+  ('grant_administrator', 'SELECT gatepost.grant_administrator(''check_nobody'')');
 SELECT tap('every function is called here', array_agg(f.name)) FROM functions AS f WHERE f.name NOT IN (SELECT name FROM calls);
 
 SELECT gatepost.token_draw() > 0 AS drawn \g /dev/null
