@@ -135,22 +135,14 @@ void Listener::run() {
       const std::unique_ptr<Connection> connection = factory_();
       if (std::exchange(broke, false))
         hooks_.metric("gatepost.client.reconnects", 1);
-      const auto publish = [this](Connection *current) {
-        const std::lock_guard lock{mutex_};
-        current_ = current;
-        return stopping_;
-      };
-      if (publish(connection.get()))
-        return;
+      const Current current{*this, *connection};
       try {
-        while (serve(*connection))
-          failures = 0;
+        serve(*connection);
       } catch (...) {
         broke = true;
-        publish(nullptr);
         throw;
       }
-      publish(nullptr);
+      failures = 0;
       continue;
     } catch (const std::exception &error) {
       hooks_.log(LogLevel::warning, std::string{"the connection for notifications failed: "} + error.what());
@@ -162,8 +154,19 @@ void Listener::run() {
   }
 }
 
-/// Serves one connection; false when nobody has needed it for a while, or all is over.
-bool Listener::serve(Connection &connection) {
+Listener::Current::Current(Listener &listener, Connection &connection) : listener_{listener} {
+  const std::lock_guard lock{listener_.mutex_};
+  listener_.current_ = &connection;
+}
+
+Listener::Current::~Current() {
+  const std::lock_guard lock{listener_.mutex_};
+  if (!mutant("ended_connection_aborted"))
+    listener_.current_ = nullptr;
+}
+
+/// Serves one connection until nobody has needed it for a while, or all is over.
+void Listener::serve(Connection &connection) {
   const std::string test_channel = "gatepost_test_" + request_id();
   boot_clock::time_point test_at = clock_->now(), heard_by{}, last_needed = test_at;
   connection.listen(test_channel);
@@ -172,7 +175,7 @@ bool Listener::serve(Connection &connection) {
     {
       const std::lock_guard lock{mutex_};
       if (stopping_)
-        return false;
+        return;
       for (auto &[name, channel] : channels_)
         if (!channel.listening)
           fresh.push_back(name);
@@ -206,7 +209,7 @@ bool Listener::serve(Connection &connection) {
       test_at = now + test_again;
     }
     if (now - last_needed > idle_time)
-      return false;
+      return;
     const auto polling = [this](bool begins) {
       const std::lock_guard lock{mutex_};
       polling_ = begins;
@@ -215,7 +218,7 @@ bool Listener::serve(Connection &connection) {
     if (polling(true))
       wait_for_input(connection.socket(), milliseconds{heard_by == boot_clock::time_point{} ? 1000 : 100});
     if (!polling(false))
-      return false;
+      return;
     const std::vector<std::string> heard = connection.notifications();
     const std::lock_guard lock{mutex_};
     for (const std::string &name : heard) {

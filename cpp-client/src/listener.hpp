@@ -62,8 +62,20 @@ private:
     bool listening = false;
   };
 
+  /// What stop() ends while it lives, which the connection outlives.
+  class Current {
+  public:
+    Current(Listener &listener, Connection &connection);
+    ~Current();
+    Current(const Current &) = delete;
+    Current &operator=(const Current &) = delete;
+
+  private:
+    Listener &listener_;
+  };
+
   void run();
-  bool serve(Connection &connection);
+  void serve(Connection &connection);
   /// Under the mutex: so many who wait on the channel, from the first on, look again.
   void call(Channel &channel, std::size_t most);
   void wait_for_input(int socket, std::chrono::milliseconds time);

@@ -1,5 +1,6 @@
 // The connection that listens for all who wait, without the looking again that makes up for what it would miss.
 #include "server.hpp"
+#include "wrapped.hpp"
 
 #include "../src/listener.hpp"
 
@@ -8,6 +9,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <semaphore>
 #include <stop_token>
 #include <thread>
 
@@ -66,6 +68,36 @@ TEST(Listening, WhoBeginsToListenLooksAgain) {
     EXPECT_EQ(reconnects, breaks);
     to_break = 1;
   }
+}
+
+/// Says when its memory has been freed, so that the address sanitizer sees who uses it then.
+struct Freed final : Wrapped {
+  explicit Freed(std::atomic<int> &to_break) : Wrapped{std::make_unique<Silent>(to_break)} {}
+  static void operator delete(void *memory) noexcept {
+    ::operator delete(memory);
+    freed.release();
+  }
+  static inline std::binary_semaphore freed{0};
+};
+
+TEST(Listening, AConnectionThatHasEndedIsNotAborted) {
+  // A client is stopped while its connection is being opened, and then once more, by its destructor.
+  std::atomic<int> to_break{0};
+  std::binary_semaphore opening{0}, open{0};
+  detail::Listener listener{[&] {
+                              opening.release();
+                              open.acquire();
+                              return std::make_unique<Freed>(to_break);
+                            },
+                            [](const std::string &) {},
+                            {},
+                            std::make_shared<MachineTime>()};
+  const detail::Listener::Subscription place{listener, "channel"};
+  opening.acquire();
+  listener.stop();
+  open.release();
+  ASSERT_TRUE(Freed::freed.try_acquire_for(patience()));
+  EXPECT_NO_THROW(listener.stop());
 }
 
 } // namespace

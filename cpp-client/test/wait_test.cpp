@@ -99,6 +99,34 @@ TEST(Wait, TwoHundredAreServedWithFewStatements) {
               std::chrono::duration<double>{boot_clock::now() - begun}.count(), static_cast<double>(longest) / 1e9);
 }
 
+TEST(Wait, NoMoreCallsAreMadeAtOnceThanAsked) {
+  constexpr int most = 2;
+  std::promise<void> end;
+  const std::shared_future<void> ending = end.get_future().share();
+  std::atomic<int> calls{0};
+  ClientOptions options;
+  options.calls_at_once = most;
+  options.call_timeout = 1s;
+  Client client{[&] {
+                  return std::make_unique<Wrapped>(open_connection(direct("turns")), [&](auto &&...) {
+                    if (++calls <= most)
+                      ending.wait();
+                  });
+                },
+                options};
+  std::vector<std::future<std::int64_t>> first;
+  for (int i = 0; i < most; ++i)
+    first.push_back(
+        std::async(std::launch::async, [&] { return client.acquire(fresh("turns"), lasting).token().value(); }));
+  EXPECT_TRUE(eventually([&] { return calls == most; }));
+  EXPECT_THROW((void)client.try_acquire(fresh("turns"), lasting), unavailable);
+  EXPECT_EQ(calls, most);
+  end.set_value();
+  for (auto &each : first)
+    EXPECT_GT(each.get(), 0);
+  EXPECT_TRUE(client.try_acquire(fresh("turns"), lasting));
+}
+
 TEST(Wait, StopsNoIndexBuild) {
   // C55: no transaction is open while it lasts. What tests before have left at the server would be in the way as well.
   const std::string others = " FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";

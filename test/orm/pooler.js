@@ -108,34 +108,52 @@ test('a client that goes away in its transaction takes its use along', async () 
   assert.equal(await amount(b), before + 1);
 });
 
+// A client that writes its row by its use, and no row of another, once a round.
+async function rowWriter(mine, clients, backends) {
+  const client = await connect();
+  const [name, other] = [`parallel:${mine}`, mine % clients + 1];
+  const write = (id) => client.query('UPDATE parallel SET amount = amount + 1 WHERE id = $1', [id]);
+  const stale = await acquire(client, name);
+  const token = await supersede(client, name);
+  let done = 0;
+  const round = async () => {
+    const pid = await transaction(client, async () => {
+      await use(client, name, token);
+      await write(mine);
+    });
+    backends.set(pid, (backends.get(pid) ?? new Set()).add(mine));
+    await transaction(client, () => refused('LG003', write(mine)), 'ROLLBACK');
+    await transaction(client, () => refused('LG001', use(client, name, stale)), 'ROLLBACK');
+    await transaction(client, async () => {
+      await use(client, name, token);
+      await refused('LG003', write(other));
+    }, 'ROLLBACK');
+    done++;
+  };
+  return async (rounds) => {
+    while (done < rounds) await round();
+  };
+}
+
 test('many clients: each writes its own row by its use, and no row of another', async () => {
   const clients = 8, rounds = 8;
-  const { a } = await twoClients();
+  const { a, b, pids } = await twoClients();
   await makeTable(a, { table: 'parallel', how: `lease => 'parallel:{id}'` }, clients);
   const backends = new Map();
-  const run = async (mine) => {
-    const client = await connect();
-    const [name, other] = [`parallel:${mine}`, mine % clients + 1];
-    const write = (id) => client.query('UPDATE parallel SET amount = amount + 1 WHERE id = $1', [id]);
-    const stale = await acquire(client, name);
-    const token = await supersede(client, name);
-    for (let round = 0; round < rounds; round++) {
-      const pid = await transaction(client, async () => {
-        await use(client, name, token);
-        await write(mine);
-      });
-      backends.set(pid, (backends.get(pid) ?? new Set()).add(mine));
-      await transaction(client, () => refused('LG003', write(mine)), 'ROLLBACK');
-      await transaction(client, () => refused('LG001', use(client, name, stale)), 'ROLLBACK');
-      await transaction(client, async () => {
-        await use(client, name, token);
-        await refused('LG003', write(other));
-      }, 'ROLLBACK');
-    }
-  };
-  await Promise.all(Array.from({ length: clients }, (_, index) => run(index + 1)));
-  assert.equal(backends.size, 2);
-  for (const served of backends.values()) assert.ok(served.size > 1);
+  const writers = await Promise.all(Array.from({ length: clients }, (_, index) => rowWriter(index + 1, clients, backends)));
+  const upTo = (round, some) => Promise.all(some.map((writer) => writer(round)));
+  // While one server connection is taken, two clients have the other one for themselves; then the other way round.
+  await a.query('BEGIN');
+  await backend(a);
+  await upTo(1, writers.slice(0, 2));
+  await b.query('BEGIN');
+  await backend(b);
+  await a.query('COMMIT');
+  await upTo(1, writers.slice(2, 4));
+  await b.query('COMMIT');
+  assert.deepEqual([...backends.keys()].sort(), pids);
+  for (const served of backends.values()) assert.equal(served.size, 2);
+  await upTo(rounds, writers);
   assert.deepEqual((await a.query('SELECT DISTINCT amount FROM parallel')).rows, [{ amount: rounds }]);
 });
 
