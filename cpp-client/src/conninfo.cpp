@@ -2,12 +2,29 @@
 
 #include "mutant.hpp"
 
+#include <cerrno>
+#include <string_view>
 #include <utility>
 
 namespace gatepost::inline v0::detail {
 
+namespace {
+
+/// The running program's, with nothing in it that a connection string or URI would have to quote.
+std::string program_name() {
+  static constexpr std::string_view plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+  std::string name = mutant("program_unnamed") ? "unnamed" : program_invocation_short_name;
+  for (std::size_t place = 0; (place = name.find_first_not_of(plain, place)) != std::string::npos;)
+    name[place] = '_';
+  return name.empty() ? "gatepost" : name;
+}
+
+} // namespace
+
 std::string with_defaults(const std::string &conninfo) {
-  static constexpr std::pair<const char *, const char *> defaults[] = {
+  const std::string program = program_name();
+  const std::pair<const char *, const char *> defaults[] = {
+      {"fallback_application_name", program.c_str()},
       {"connect_timeout", "3"},
       {"keepalives", "1"},
       {"keepalives_idle", "5"},

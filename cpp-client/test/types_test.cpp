@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cerrno>
 #include <limits>
 #include <mutex>
 #include <set>
@@ -161,6 +162,16 @@ TEST(Connections, NoticeADeadServer) {
   const auto other = open_connection(proxy.conninfo("options") + " keepalives_idle=7 tcp_user_timeout=3000");
   EXPECT_EQ(number(*other, IPPROTO_TCP, TCP_KEEPIDLE), 7);
   EXPECT_EQ(number(*other, IPPROTO_TCP, TCP_USER_TIMEOUT), 3000);
+}
+
+TEST(Connections, BearTheNameOfTheProgram) {
+  // It is a part of what the server makes the owner's label of.
+  const auto name = [](const std::string &conninfo) {
+    return open_connection(conninfo)->execute("SHOW application_name").first().value_or("");
+  };
+  EXPECT_EQ(name(""), program_invocation_short_name);
+  EXPECT_EQ(name("postgresql://"), program_invocation_short_name);
+  EXPECT_EQ(name(direct("mine")), "mine");
 }
 
 TEST(Connections, ComeFromAPoolAndGoBackThere) {

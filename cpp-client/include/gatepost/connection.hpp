@@ -58,7 +58,8 @@ using ConnectionFactory = std::function<std::unique_ptr<Connection>()>;
 
 /// Connects by the driver that the library is built with. Where the string says nothing else: keepalives and
 /// tcp_user_timeout, so that a dead server is noticed; connect_timeout 3 s; target_session_attrs=read-write, so that of
-/// several hosts the primary is found. Throws unavailable.
+/// several hosts the primary is found; and the program's name as application_name, which PGAPPNAME and the string
+/// itself come before. Throws unavailable.
 GATEPOST_API std::unique_ptr<Connection> open_connection(const std::string &conninfo);
 
 } // namespace v0
