@@ -20,7 +20,7 @@ ifneq (,$(filter $(OWN_COMMANDS),$(MAKECMDGOALS)))
 .NOTPARALLEL:
 export PG_CONFIG
 
-check quick demo campaign:
+check quick demo mutants campaign:
 	@$(SOURCE_DIR)/scripts/$@.sh
 check-matrix:
 	@$(SOURCE_DIR)/scripts/check_matrix.sh
@@ -28,7 +28,7 @@ check-client:
 	@$(SOURCE_DIR)/scripts/client_tests.sh
 check-cli:
 	@$(SOURCE_DIR)/scripts/cli_tests.sh
-bench mutants model:
+bench model:
 	@$(SOURCE_DIR)/test/$@/run.sh
 $(filter-out $(OWN_COMMANDS),$(MAKECMDGOALS)):
 	@$(MAKE) --no-print-directory -f $(SOURCE_DIR)/Makefile $@

@@ -41,10 +41,7 @@ mutable_command() {
 }
 # mutants    each beside others, and half of them beside the other half
 mutants() {
-  local list=$sources/mutants.tsv unlisted shard shards=() lines number=0 line
-  unlisted=$(comm -3 <(grep -v '^#' "$list" | cut -f1 | sort -u) \
-    <(grep -ohE 'mutant\("[a-z_]*"\)' "${sources%/test}"/*.?pp | sed 's/.*"\(.*\)".*/\1/' | sort -u) | tr -d '\t' | tr '\n' ' ')
-  if [ -z "$unlisted" ]; then say "ok 1 - every mutant is in the list"; else say "not ok 1 - in the list or in the sources only: $unlisted"; fi
+  local list=$sources/mutants.tsv shard shards=() lines number=0 line
   mutable_command || return 1
   for shard in 0 1 2; do
     lines=() number=0
@@ -57,7 +54,7 @@ mutants() {
     shards+=("$!")
   done
   wait "${shards[@]}" || true
-  cat "$WORK"/mutants.? | awk '/^(not )?ok - / { sub(/ok - /, "ok " ++n + 1 " - ") } { print } END { print "1.." n + 1 }'
+  cat "$WORK"/mutants.? | awk '/^(not )?ok - / { sub(/ok - /, "ok " ++n " - ") } { print } END { print "1.." n + 0 }'
 }
 # beside_server NAME COMMAND...    as the server's user, beside a cluster of that name
 beside_server() {

@@ -127,3 +127,18 @@ end_groups() {
   done
   for group; do kill -KILL -- "-$group"; done 2>/dev/null || true
 }
+
+# counted COMMAND...    its last line that counts says how many passed and failed; one that says nothing has failed
+COUNTED=(0 0)
+counted() {
+  local log more less
+  log=$(mktemp)
+  "$@" 2>&1 | tee "$log" || true
+  read -r more less <<<"$(sed -nE 's/.*\b([0-9]+) passed, ([0-9]+) failed.*/\1 \2/p' "$log" | tail -n 1)"
+  COUNTED=($((COUNTED[0] + ${more:-0})) $((COUNTED[1] + ${less:-1})))
+  rm -f "$log"
+}
+say_counted() {
+  say "${COUNTED[0]} passed, ${COUNTED[1]} failed"
+  [ "${COUNTED[1]}" -eq 0 ]
+}

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# No test that nobody runs, no answer without its test, no two tests that would read the same answer.
+# No test that nobody runs, no answer without its test, no two tests that would read the same answer, no mutant that
+# no list has.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 shopt -s nullglob
@@ -28,5 +29,13 @@ report "every answer has its test" "$(comm -13 <(uniq <<<"$names") - <<<"$answer
   while read -r name; do grep -qxF -- "${name%_[0-9]}" <<<"$names" || echo "$name"; done)"
 report "every test file lies where a runner looks" "$(find test -name '*.sql' -o -name '*.spec' -o -name '*.pl' |
   grep -vE '^test/(instrumented/)?(sql/[^/]+\.sql|specs/[^/]+\.spec|t/[^/]+\.pl|(common|writes)\.sql)$|^test/(modules|mutants|bench|perl|security)/' || true)"
+# listed WHAT LIST SOURCE...    a mutant of one that is not one of the other
+listed() {
+  report "every mutant of $1 is in its list, and no other" "$(comm -3 <(grep -v '^#' "$2" | cut -f1 | sort -u) \
+    <(grep -ohE 'mutant\("[a-z_]+"\)' "${@:3}" | cut -d'"' -f2 | sort -u))"
+}
+listed "the server" test/mutants/list.tsv src/*
+listed "the client" cpp-client/test/mutants.tsv cpp-client/src/*
+listed "the command" cpp-client/cli/test/mutants.tsv cpp-client/cli/*.?pp
 echo "1..$number"
 exit $status

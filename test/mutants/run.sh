@@ -48,12 +48,6 @@ report() {
   say "$1 - $2"
 }
 
-if [ ${#only[@]} -eq 0 ] && [ -z "$from" ] && [ "${part%/*}" -eq 1 ]; then
-  unlisted=$(comm -13 <(grep -v '^#' "$list" | cut -f1 | sort -u) \
-    <(grep -oh 'mutant("[a-z_]*")' "$HERE"/src/* | sed 's/.*"\(.*\)".*/\1/' | sort -u) | tr '\n' ' ')
-  if [ -z "$unlisted" ]; then report ok "every mutant of src/ is in the list"; else report "not ok" "not in the list: $unlisted"; fi
-fi
-
 server_paths
 export GATEPOST_UPGRADE_FROM
 mapfile -t builds < <("$HERE/scripts/build.sh" test modules)
