@@ -200,7 +200,7 @@ TEST(Loss, WithoutAnythingToTellThereIsNoThreadForIt) {
   EXPECT_TRUE(eventually([&] { return lease.stop_token().stop_requested(); }));
   std::atomic<bool> lost{false};
   {
-    const Lease other = client.acquire(told, 1s, {.on_lost = [&](Loss) { lost = true; }});
+    const Lease other = client.acquire(told, lasting, {.on_lost = [&](Loss) { lost = true; }});
     EXPECT_EQ(library_threads(), 2u);
     break_lease(told);
     EXPECT_TRUE(eventually([&] { return lost.load(); }));
