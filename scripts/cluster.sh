@@ -34,7 +34,7 @@ cluster_start() {
       shift 2
     done
   } >>"$CLUSTER/data/postgresql.conf"
-  pg_ctl -D "$CLUSTER/data" -w -l "$CLUSTER/server.log" start >"$CLUSTER/start.log" 2>&1 ||
+  pg_ctl -D "$CLUSTER/data" -w -t 180 -l "$CLUSTER/server.log" start >"$CLUSTER/start.log" 2>&1 ||
     { cat "$CLUSTER/start.log" "$CLUSTER/server.log" >&2 && die "the server does not start"; }
 }
 

@@ -19,11 +19,14 @@ finish() {
   [ "$failed" -eq 0 ] || all_passed=1
 }
 
+# Nobody in the background keeps a snapshot that a VACUUM of the tests has to respect, or changes a plan.
+quiet=(-c autovacuum=off -c checkpoint_timeout=1h)
+
 # with_server KIND INPUT NAME...
 with_server() {
   local kind=$1 input=$2 dir=$out/$1-${2##*/} status=0 passed name runner database started=$EPOCHREALTIME
   shift 2
-  [ -n "${CLUSTER:-}" ] || cluster_start "$root" "$out/cluster" -c statement_timeout=5min
+  [ -n "${CLUSTER:-}" ] || cluster_start "$root" "$out/cluster" "${quiet[@]}" -c statement_timeout=5min
   case $kind in
   regress) runner=$PG_TEST/regress/pg_regress database=contrib_regression ;;
   isolation) runner=$PG_TEST/isolation/pg_isolation_regress database=isolation_regression ;;

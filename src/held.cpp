@@ -2,14 +2,15 @@
 
 #include "mutant.hpp"
 #include "permits.hpp"
+#include "testpoint.hpp"
 
 namespace gatepost {
 namespace {
 
 #ifdef GATEPOST_TEST
-constexpr int64 holder_patience_us = 2 * USECS_PER_SEC;
+int64 holder_patience_us() { return test_bound_ms * int64{1000}; }
 #else
-constexpr int64 holder_patience_us = 5 * USECS_PER_SEC;
+constexpr int64 holder_patience_us() { return 5 * USECS_PER_SEC; }
 #endif
 
 // What the shortest of the leases has left; -1 when none is found.
@@ -38,7 +39,7 @@ void open_slots_for_holders(Slots *slots, const LeaseName *names, const int64 *t
     patience = Max(patience, least_left(reading, names, tokens, count) / 3);
     // The deadlock detector does not see this wait.
     if (!mutant("holders_wait_unbounded"))
-      patience = Min(patience, holder_patience_us);
+      patience = Min(patience, holder_patience_us());
     if (LockTimeout > 0 && !mutant("holders_outwait_limit"))
       patience = Min(patience, LockTimeout * int64{1000});
     close_slots(&reading);

@@ -9,9 +9,9 @@ namespace gatepost {
 namespace {
 
 #ifdef GATEPOST_TEST
-constexpr int mutex_bound_ms = 1000;
+int mutex_bound_ms() { return test_bound_ms; }
 #else
-constexpr int mutex_bound_ms = 5000;
+constexpr int mutex_bound_ms() { return 5000; }
 #endif
 
 // Mixed well, so that no slot of one name meets a slot of another but by the chance of any two names.
@@ -46,8 +46,8 @@ void mutex_lock(LockClass lock_class, uint64 key) {
   error_context_stack = &context;
   PG_TRY();
   {
-    if (!mutant("unbounded_mutex") && (saved == 0 || saved > mutex_bound_ms))
-      LockTimeout = mutex_bound_ms;
+    if (!mutant("unbounded_mutex") && (saved == 0 || saved > mutex_bound_ms()))
+      LockTimeout = mutex_bound_ms();
     LockAcquire(&tag, ExclusiveLock, false, false);
   }
   PG_FINALLY();

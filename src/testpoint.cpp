@@ -53,6 +53,7 @@ void count_wake(int64 pid) {
 } // namespace
 
 int test_timer_ms;
+int test_bound_ms;
 
 bool woken() {
   static off_t seen = 0;
@@ -114,6 +115,8 @@ void define_test_settings() {
                              &fault_list, "", PGC_USERSET, 0, nullptr, nullptr, nullptr);
   DefineCustomIntVariable("gatepost.test_timer", "The coarse timer of waiters, test build only.", nullptr,
                           &test_timer_ms, 3600 * 1000, 1, INT_MAX, PGC_USERSET, GUC_UNIT_MS, nullptr, nullptr, nullptr);
+  DefineCustomIntVariable("gatepost.test_bound", "The bound of waits inside calls, test build only.", nullptr,
+                          &test_bound_ms, 45 * 1000, 1, INT_MAX, PGC_USERSET, GUC_UNIT_MS, nullptr, nullptr, nullptr);
 }
 
 } // namespace gatepost

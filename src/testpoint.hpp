@@ -42,6 +42,10 @@ void define_test_settings();
 // gatepost.test_timer: in place of the coarse timer of those who wait, so that a wake that is lost stays lost.
 extern int test_timer_ms;
 
+// gatepost.test_bound: in place of the bound of waits for a mutex and of holders for DDL. Long, so that who is to get
+// what he waits for gets it on a machine that stands still for a while; short where a test waits for its end.
+extern int test_bound_ms;
+
 // Appends "PID EVENT NUMBER" to the file gatepost_test_trace of the data directory, where it is there. Cannot fail.
 void trace(const char *event, int64_t number);
 

@@ -3,7 +3,7 @@
 set -euo pipefail
 : "${GATEPOST_BUILDS:?the folder of the builds}"
 status=0
-words='gatepost_test|test_pause|test_fault|test_timer|gatepost_mutant|fault at|define_test_settings|gatepost::(at|trace|woken)\('
+words='gatepost_test|test_pause|test_fault|test_timer|test_bound|gatepost_mutant|fault at|define_test_settings|gatepost::(at|trace|woken)\('
 
 # What debuggers read names the source files and is never executed.
 copy=$(mktemp)
@@ -14,7 +14,7 @@ traces() {
 }
 # The words are worth something only if the test build holds each of them.
 missing=
-for word in gatepost_test GATEPOST_MUTANT test_pause test_fault test_timer 'fault at' define_test_settings 'gatepost::at(' 'gatepost::trace(' 'gatepost::woken('; do
+for word in gatepost_test GATEPOST_MUTANT test_pause test_fault test_timer test_bound 'fault at' define_test_settings 'gatepost::at(' 'gatepost::trace(' 'gatepost::woken('; do
   traces test | grep -qF "$word" || missing+=" '$word'"
 done
 [ -z "$missing" ] && echo "ok 1 - the test build is recognised" ||

@@ -217,9 +217,10 @@ SELECT pg_temp.locks_left();
 RESET statement_timeout;
 -- with free hands the wait is allowed, and limited by wait, lock_timeout and statement_timeout
 SELECT gatepost.try_advisory_xact_lock('ladder/live', '20 ms') AS within, gatepost.try_advisory_lock('ladder/live', '20 ms', true) AS within;
-SET statement_timeout = '50 ms';
+BEGIN;
+SET LOCAL statement_timeout = '50 ms';
 SELECT gatepost.advisory_lock('ladder/live');
-RESET statement_timeout;
+ROLLBACK;
 SET lock_timeout = '50 ms';
 SET statement_timeout = '20 s';
 SELECT gatepost.advisory_lock('ladder/live');

@@ -15,7 +15,6 @@ fsync = on
 wal_sync_method = fdatasync
 wal_writer_delay = 10s
 wal_writer_flush_after = 100MB
-checkpoint_timeout = 1h
 ));
 
 # What a session writes and takes. A backend's figures arrive at the latest when it leaves.

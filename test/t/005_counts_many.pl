@@ -13,8 +13,6 @@ fsync = on
 wal_sync_method = fdatasync
 wal_writer_delay = 10s
 wal_writer_flush_after = 100MB
-checkpoint_timeout = 1h
-autovacuum = off
 ));
 query(
 	$node, q(

@@ -9,7 +9,7 @@ use Test::More;
 use Time::HiRes qw(usleep);
 
 # Nothing else in the background writes or flushes the log.
-my $node = new_server('kept', conf => "wal_level = minimal\nmax_wal_senders = 0\nwal_writer_delay = 10ms\ncheckpoint_timeout = 1h\n");
+my $node = new_server('kept', conf => "wal_level = minimal\nmax_wal_senders = 0\nwal_writer_delay = 10ms\n");
 query($node, q(ALTER DATABASE postgres SET gatepost.history_retention = '1 h'));
 query($node, q(CREATE TABLE job (id int PRIMARY KEY, fence bigint)));
 my $old = query($node, 'SELECT gatepost.token_draw()');

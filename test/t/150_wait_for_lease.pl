@@ -42,15 +42,25 @@ my @queue = map { waiter('order', '1 h') } 1 .. 6;
 is( query($node, q(SELECT string_agg(pid::text, ' ' ORDER BY place) FROM gatepost.waiters WHERE name = 'order')),
 	join(' ', map { $_->{pid} } @queue),
 	'the view shows the queue in order of arrival');
-my @tokens;
-for my $next (@queue)
+# Others hold back for 10 ms only: where the first is stopped for longer, who comes before him is no fault. That nobody
+# does while the clock stands still is in t/153_wait_order.pl.
+my @left = @queue;
+my $overtaken = 0;
+while (@left)
 {
-	give_back('order');
-	push @tokens, served($next);
-	last if $tokens[-1] eq '';
+	my ($freed) = split /\|/, query($node,
+		q(SELECT clock_timestamp(), gatepost.lease_release(name, token) FROM gatepost.leases WHERE name = 'order'));
+	my $pids = join ', ', map { $_->{pid} } @left;
+	my $turn = "SELECT pid FROM pg_stat_activity WHERE pid IN ($pids) AND state <> 'active'";
+	$node->poll_query_until('postgres', "SELECT count(*) = 1 FROM ($turn) AS turn") or die 'nobody is woken';
+	my $pid = query($node, $turn);
+	my ($next) = grep { $_->{pid} == $pid } @left;
+	isnt(served($next), '', 'one more is served');
+	$overtaken++ if $next != $left[0]
+	  && query($node, "SELECT acquired_at < '$freed'::timestamptz + interval '10 ms' FROM gatepost.leases WHERE name = 'order'") eq 't';
+	@left = grep { $_ != $next } @left;
 }
-is(scalar(grep { $_ ne '' } @tokens), scalar @queue, 'everybody was served') or die 'nobody is woken';
-is(join(' ', @tokens), join(' ', sort { $a <=> $b } @tokens), 'in order of arrival');
+is($overtaken, 0, 'in order of arrival');
 is(query($node, 'SELECT count(*) FROM gatepost.waiters'), 0, 'and nobody is left in the queue');
 give_back('order');
 $_->{session}->quit for @queue;

@@ -16,6 +16,8 @@ our @EXPORT = qw(new_server start_server new_standby configure stop_receiver fin
 my $settings = q(
 log_statement = none
 autovacuum = off
+checkpoint_timeout = 1h
+bgwriter_lru_maxpages = 0
 wal_sender_timeout = 0
 wal_receiver_timeout = 0
 );

@@ -12,7 +12,7 @@ use PostgreSQL::Test::Utils;
 
 our @EXPORT = qw(
   query query_error session session_query session_error end_session
-  wait_session send_query sent_result limit_waits wait_blocked start_load end_load
+  wait_session send_query sent_result limit_waits wait_blocked start_load end_load load_until
 );
 
 # The SQLSTATE in what psql printed, '' when there is none. For VERBOSITY sqlstate.
@@ -136,7 +136,9 @@ sub wait_session
 sub send_query
 {
 	my ($session, $sql) = @_;
-	$session->query_until(qr/sent\n/, "\\echo sent\n$sql;\n");
+	my $printed = $session->query_until(qr/sent\n/, "\\echo sent\n$sql;\n");
+	# An answer that was as quick as the echo has come with it.
+	$session->{stdout} = $printed =~ s/.*?sent\n//sr;
 	return;
 }
 
@@ -184,7 +186,7 @@ sub end_session
 sub start_load
 {
 	my ($node, $script, @options) = @_;
-	my %load = (out => '', err => '');
+	my %load = (node => $node, out => '', err => '');
 	my $file = PostgreSQL::Test::Utils::tempdir() . '/load.sql';
 	PostgreSQL::Test::Utils::append_to_file($file, $script);
 	$load{run} = IPC::Run::start([ 'pgbench', '--no-vacuum', "--file=$file", @options, $node->connstr('postgres') ],
@@ -198,7 +200,26 @@ sub end_load
 	my ($load) = @_;
 	$load->{run}->signal('TERM') if $load->{run}->pumpable;
 	$load->{run}->finish;
+	# Its backends end their statements first.
+	$load->{node}->poll_query_until('postgres', q(SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'pgbench'))
+	  or die 'the load goes on';
 	return $load->{err};
+}
+
+# Runs pgbench with weighted scripts for so many seconds, and again for as long as the query does not answer true: how much
+# a second brings is the machine's affair, not a test's. A test of each run: it meets no error.
+sub load_until
+{
+	my ($node, $what, $seconds, $options, $scripts, $enough) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	for my $run (1 .. 5)
+	{
+		$node->pgbench("--no-vacuum $options --time=$seconds",
+			0, [qr{number of failed transactions: 0}], [qr{^(?!.*error)}si], $run == 1 ? $what : "$what, run $run",
+			{ map { ("${run}_$_" => $scripts->{$_}) } keys %$scripts });
+		last if query($node, $enough) eq 't';
+	}
+	return;
 }
 
 1;
