@@ -78,7 +78,7 @@ part() {
     # shellcheck disable=SC2016
     beside_server "$name" bash -c '
       PATH=$GATEPOST_HELPERS:$PATH && psql -Xqc "CREATE EXTENSION gatepost" && mkdir "$1" && cd "$1" &&
-        exec timeout "$4" "$2" "$3"' bash "$WORK/tmp/$name" "$interpreter" "$test" "${GATEPOST_PART_LIMIT:-300}" \
+        exec timeout "$4" "$2" "$3"' bash "$WORK/tmp/$name" "$interpreter" "$test" "${GATEPOST_PART_LIMIT:-900}" \
       >"$log" 2>&1 || status=$?
   fi
   say "$status $(seconds_since "$started")" >"$WORK/$name.ended"

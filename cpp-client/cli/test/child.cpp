@@ -2,7 +2,7 @@
 //   child beat FILE          writes down the boot time every few milliseconds, deaf to SIGTERM
 //   child lock FILE LOG MS   takes the lock of FILE or writes "overlap" to LOG; writes its token there, stays for MS
 //   child deaf BEGIN GO      ignores SIGTSTP, and waits for a child that does not
-//   child late BEGIN GO      the same with a child that stops itself some time after SIGTSTP, as pagers do
+//   child late BEGIN GO      the same with a child that stops itself when it is told to go on: a pager, late after SIGTSTP
 //   child vfork BEGIN GO     cannot be stopped while it waits for a child that it has made with vfork()
 //   child pager FILE         sets up the terminal, shows two lines, shows one from the terminal, makes FILE, shows all
 // The children make BEGIN, and end when there is GO.
@@ -65,24 +65,35 @@ void make(const char *path) { close(open(path, O_WRONLY | O_CREAT, 0644)); }
   _exit(0);
 }
 
-void stop_later(int) {
-  nap(300);
-  signal(SIGTSTP, SIG_DFL);
+/// Who was stopped before that is going on already.
+void stop_after_the_others() {
+  int signal = 0;
   sigset_t one;
   sigemptyset(&one);
-  sigaddset(&one, SIGTSTP);
-  sigprocmask(SIG_UNBLOCK, &one, nullptr);
+  sigaddset(&one, SIGCONT);
+  sigwait(&one, &signal);
+  ::signal(SIGTSTP, SIG_DFL);
   kill(getpid(), SIGTSTP);
 }
 
 int stopping(const char *kind, const char *begin, const char *go) {
-  const bool forked = std::strcmp(kind, "vfork") != 0;
+  const bool forked = std::strcmp(kind, "vfork") != 0, late = std::strcmp(kind, "late") == 0;
   if (forked)
     signal(SIGTSTP, SIG_IGN);
+  if (late) {
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, SIGCONT);
+    sigprocmask(SIG_BLOCK, &one, nullptr);
+  }
   const pid_t process = forked ? fork() : vfork();
   if (process == 0) {
-    if (forked)
-      signal(SIGTSTP, std::strcmp(kind, "late") == 0 ? stop_later : SIG_DFL);
+    if (late) {
+      make(begin);
+      stop_after_the_others();
+    } else if (forked) {
+      signal(SIGTSTP, SIG_DFL);
+    }
     await(begin, go);
   }
   waitpid(process, nullptr, 0);

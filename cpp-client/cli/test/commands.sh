@@ -9,7 +9,7 @@ try_calls() {
   g acquire a
   is 'busy: 75' "$status $out" '75 '
   like '... and said' "$err" '^gatepost: "a" is busy$'
-  g --json acquire b --ttl 1m
+  g --json acquire b --ttl 10m
   like 'acquire --json' "$out" '^\{"name":"b","granted":true,"token":"[0-9]+","deadline":[0-9.]+\}$'
   g --json acquire b
   like '... busy' "$out" '^\{"name":"b","granted":false\}$'
@@ -134,7 +134,7 @@ try_flight() {
     [[ $call != re[nl]* ]] || arguments=("$token")
     printf "BEGIN; SELECT gatepost.lease_renew('flight', %s);\n\\! touch begun\n" "$token" >&7
     eventually test -e begun
-    g --timeout 300ms $call flight "${arguments[@]}"
+    g --timeout 3s $call flight "${arguments[@]}"
     like "$call beside an open transaction: 75 when it does not end in time" "$status $err" '^75 gatepost: .*flight'
     gatepost --timeout 10m $call flight "${arguments[@]}" >/dev/null &
     asking=$!

@@ -16,20 +16,20 @@ my $proxy = Faults::proxy();
 my ($begun, $killed, %running, %ended) = (0, 0);
 my @faults = qw(kill kill kill cut cut half stall freeze restart);
 my ($next_fault, %fault) = (time + 0.5);
-my $end = time + ($ENV{GATEPOST_SECONDS} // 280) * ($runs > 1000 ? $runs / 1000 : 1);
+my $end = time + ($ENV{GATEPOST_SECONDS} // 840) * ($runs > 1000 ? $runs / 1000 : 1);
 
 # Some wait in line, some try and go; some through the proxy, some directly.
 sub begin
 {
 	$begun++;
-	my @wait = rand() < 0.8 ? ('--wait', '20s') : ();
+	my @wait = rand() < 0.8 ? ('--wait', '2m') : ();
 	my $stay = int rand 20;
 	my $pid = fork // die "no process: $!";
 	if ($pid == 0)
 	{
 		open STDERR, '>>', 'stderr.txt';
 		if (rand() < 0.6) { $ENV{PGHOST} = '127.0.0.1'; $ENV{PGPORT} = $proxy->{port}; }
-		exec { 'gatepost' } 'gatepost', 'run', 'one', '--ttl', '1500ms', @wait, '--', $child, 'lock', 'lock.file', 'log.txt', $stay;
+		exec { 'gatepost' } 'gatepost', 'run', 'one', '--ttl', '3s', @wait, '--', $child, 'lock', 'lock.file', 'log.txt', $stay;
 		POSIX::_exit(127);
 	}
 	$running{$pid} = 1;

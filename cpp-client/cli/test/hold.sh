@@ -49,7 +49,7 @@ try_lost() {
 }
 
 try_late() {
-  gatepost --json hold late --ttl 6s >late.txt 2>err.txt <open &
+  gatepost --json hold late --ttl 20s >late.txt 2>err.txt <open &
   holder=$!
   eventually said late.txt granted
   query "ALTER FUNCTION gatepost.lease_renew_many RENAME TO hidden"
@@ -84,7 +84,7 @@ try_unread() {
   # Nobody reads: the pipe is full from the beginning, and the renewals have more to say.
   mkfifo full && exec 8<>full
   perl -MFcntl -e 'open my $full, ">&=", 8; fcntl $full, F_SETFL, O_NONBLOCK; 1 while syswrite $full, "x"; fcntl $full, F_SETFL, 0'
-  gatepost --json hold unread --ttl 3s >&8 <in 8>&- &
+  gatepost --json hold unread --ttl 9s >&8 <in 8>&- &
   holder=$!
   exec 5>in
   renewals() { query "SELECT renewed_at > acquired_at FROM gatepost.leases WHERE name = 'unread' AND state = 'held'"; }

@@ -18,8 +18,16 @@ pooler=$!
 trap 'kill $pooler' EXIT
 through() { PGHOST=$folder PGPORT=6432 "$@"; }
 ok 'the pooler is there' eventually through psql -XAtqc 'SELECT 1'
-# As many server processes as there may be, so that they take turns.
-for _ in 1 2 3; do through psql -Xqc 'SELECT pg_sleep(0.3)' >/dev/null & sleepers+=($!); done
+# As many server processes as there may be, so that they take turns: three transactions wait for one lock.
+mkfifo lock
+psql -XAtq <lock >/dev/null &
+exec 6>lock
+printf 'SELECT pg_advisory_lock(7);\n\\! touch locked\n' >&6
+eventually test -e locked
+for _ in 1 2 3; do through psql -Xqc 'SELECT pg_advisory_xact_lock(7)' >/dev/null & sleepers+=($!); done
+all_wait() { [ "$(query "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")" = 3 ]; }
+ok 'three server processes are in use' eventually all_wait
+exec 6>&-
 wait "${sleepers[@]}"
 
 g doctor

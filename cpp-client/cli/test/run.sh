@@ -8,7 +8,7 @@ try_plain() {
   is 'the status of a command that succeeds' $status 0
   is 'the name is in the environment' "$name" plain
   is 'the token is the grant'"'"'s' "$token" "$(query "SELECT token FROM gatepost.leases WHERE name = 'plain'")"
-  ok 'the deadline is in boot time' test "${deadline/./}" -ge $((before + 20000)) -a "${deadline/./}" -le $(($(now) + 20000))
+  ok 'the deadline is in boot time' test "${deadline/./}" -ge $((before + 20000)) -a "${deadline/./}" -le $(($(now) + 10 + 20000))
   is 'standard error is the command'"'"'s' "$err" to-stderr
   is 'the lease is given back' "$(query "SELECT state FROM gatepost.leases WHERE name = 'plain'")" released
   like 'the owner says who and where' "$(query "SELECT owner FROM gatepost.leases WHERE name = 'plain'")" '^sh@.+/[0-9]+$'
@@ -258,7 +258,7 @@ try_begun() {
 
 try_asked() {
   # Yield.
-  gatepost run asked --ttl 6s --on-yield USR1 -- sh -c 'trap "exit 9" USR1; touch asked-begin; while :; do sleep 0.05; done' &
+  gatepost run asked --ttl 9s --on-yield USR1 -- sh -c 'trap "exit 9" USR1; touch asked-begin; while :; do sleep 0.05; done' &
   runner=$!
   eventually test -e asked-begin
   g request-yield asked --reason drained

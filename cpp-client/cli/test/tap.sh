@@ -38,7 +38,7 @@ g() {
   gatepost "$@" >out.txt 2>err.txt </dev/null || status=$?
   out=$(cat out.txt) err=$(cat err.txt)
 }
-# now: boot time, in milliseconds
+# now: boot time, in milliseconds, less what is left of the last hundredth of a second
 now() {
   local up
   read -r up _ </proc/uptime
