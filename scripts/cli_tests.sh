@@ -49,8 +49,9 @@ mutants() {
       [ $((number++ % 3)) -ne $shard ] || lines+=("$line")
     done < <(grep -v '^#' "$list" | { if [ -n "${GATEPOST_MUTANTS:-}" ]; then grep -wE "^(${GATEPOST_MUTANTS// /|})"; else cat; fi; })
     [ ${#lines[@]} -gt 0 ] || continue
-    beside_server "mutants$shard" env PATH="$WORK/mutable:$PATH" bash -c 'mkdir "$1" && cd "$1" && exec "${@:2}"' bash "$WORK/tmp/mutants$shard" \
-      "$WORK/tree/cpp-client/cli/test/mutants.sh" "${lines[@]}" >"$WORK/mutants.$shard" 2>&1 &
+    # shellcheck disable=SC2016
+    beside_server "mutants$shard" bash -c 'mkdir "$1" && cd "$1" && PATH=$2:$PATH exec "${@:3}"' bash "$WORK/tmp/mutants$shard" \
+      "$WORK/mutable" "$WORK/tree/cpp-client/cli/test/mutants.sh" "${lines[@]}" >"$WORK/mutants.$shard" 2>&1 &
     shards+=("$!")
   done
   wait "${shards[@]}" || true

@@ -39,8 +39,8 @@ at_ms() {
 }
 
 declare -A pid status token answer bypass released
-start_worker() { # NAME ITEMS START_AT INPUT; its work begins with a line of it, or its end
-  "$worker" "$1" "$2" "$fence" "$lease s" "$3" <"$4" >&3 2>"$errors/$1" &
+start_worker() { # NAME ITEMS LEASE START_AT INPUT; its work begins with a line of it, or its end
+  "$worker" "$1" "$2" "$fence" "$3" "$4" <"$5" >&3 2>"$errors/$1" &
   pid[$1]=$!
 }
 
@@ -85,7 +85,7 @@ play() {
   [ "$fence" != protected ] || query "SELECT gatepost.fence_protect('stock', lease => 'stock')" >/dev/null
   exec 3<>"$events"
   exec 5<>"$events.begin"
-  start_worker "worker 1" 1 0 "$events.begin"
+  start_worker "worker 1" 1 "$lease s" 0 "$events.begin"
   while true; do
     # Workers write whole lines, and a read with a limit can lose the end of one: so it is asked for first.
     if read -r -t 0 -u 3; then
@@ -93,10 +93,10 @@ play() {
       case "${event[1]}/${event[2]}" in
       "worker 1/granted")
         zero=${event[0]}
-        [ "$pause_ms" -lt "$lease_ms" ] || start_worker "worker 2" 3 $((zero + asks_ms * 1000)) /dev/null
+        [ "$pause_ms" -lt "$lease_ms" ] || start_worker "worker 2" 3 "1 min" $((zero + asks_ms * 1000)) /dev/null
         ;;
       "worker 1/released")
-        [ "$pause_ms" -ge "$lease_ms" ] || start_worker "worker 2" 3 0 /dev/null
+        [ "$pause_ms" -ge "$lease_ms" ] || start_worker "worker 2" 3 "1 min" 0 /dev/null
         ;;
       "worker 1/read")
         kill -STOP "${pid["worker 1"]}"
@@ -169,7 +169,7 @@ query "CREATE TABLE stock (id bigint PRIMARY KEY, items integer NOT NULL, writte
 printf '\n'
 printf '%s\n' "Two workers sell from one stock of $start_items items: worker 1 sells 1, worker 2 sells 3. Each takes the lease," \
   "reads the stock, works, writes what is left, and releases. Worker 1 is stopped for $pause s after it has read," \
-  "as a garbage collection, a suspended machine or a slow disk would stop it. Its lease is for $lease s."
+  "as a garbage collection, a suspended machine or a slow disk would stop it. Its lease is for $lease s, worker 2's is longer."
 
 heading "Without a fence: UPDATE stock SET items = .. WHERE id = 1"
 play unfenced

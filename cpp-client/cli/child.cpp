@@ -35,6 +35,8 @@ public:
   int writer() const noexcept { return ends_[1]; }
   void close_reader() noexcept { end(0); }
   void close_writer() noexcept { end(1); }
+  int release_reader() noexcept { return std::exchange(ends_[0], -1); }
+  int release_writer() noexcept { return std::exchange(ends_[1], -1); }
 
 private:
   void end(std::size_t which) noexcept {
@@ -112,7 +114,7 @@ struct Report {
 
 } // namespace
 
-Child::Child(const Command &command, const sigset_t &mask) {
+Child::Child(const Command &command, const sigset_t &mask) : name_{command.arguments[0]} {
   Pipe lifeline, report;
   Start start{pointers(command.arguments),
               pointers(command.environment),
@@ -123,8 +125,7 @@ Child::Child(const Command &command, const sigset_t &mask) {
               jobs_.wanted(),
               namespaces(command.isolate && !mutant("isolation_left_out"))};
   // Copying this program's pages would take longer than all else here; until the command is there this thread waits,
-  // and begin() writes to nothing but its own part of the stack. What a terminal needs is done by this thread
-  // meanwhile.
+  // and begin() writes to nothing but its own part of the stack. At a terminal, and with --isolate, it goes on.
   leader_ = start.namespaces.wanted ? clone_isolated(start.namespaces) : start.gated ? clone_process(0) : vfork();
   if (leader_ == 0)
     begin(start);
@@ -138,23 +139,22 @@ Child::Child(const Command &command, const sigset_t &mask) {
     setpgid(leader_, leader_);
   jobs_.begin(leader_);
   [[maybe_unused]] const ssize_t opened = start.gated ? write(lifeline.writer(), "", 1) : 0;
-  report.close_writer();
-  Report told{};
-  ssize_t got = 0;
-  while ((got = read(report.reader(), &told, sizeof told)) < 0 && errno == EINTR) {
+  // The begin is not waited for: it may take long, and be stopped, and the lease be lost meanwhile.
+  lifeline_ = lifeline.release_writer();
+  report_ = report.release_reader();
+  if (mutant("begin_waited_for")) {
+    report.close_writer();
+    pollfd begun{report_, POLLIN, 0};
+    poll(&begun, 1, -1);
   }
-  if (got != sizeof told)
-    return;
-  reap();
-  if (told.step != 0)
-    throw Failure{no_rights, std::string{"--isolate is not to be had here: "} + std::strerror(told.error)};
-  throw Failure{told.error == ENOENT ? not_found : not_runnable,
-                command.arguments[0] + ": " + std::strerror(told.error)};
 }
 
 Child::~Child() {
   if (leader_ > 0)
     kill();
+  for (const int file : {lifeline_, report_})
+    if (file >= 0)
+      close(file);
 }
 
 void Child::signal(int signal) noexcept {
@@ -176,7 +176,19 @@ std::optional<int> Child::ended() {
   }
   if (!mutant("rest_of_group_left"))
     ::kill(-leader_, SIGKILL);
-  return reap();
+  const int status = reap();
+  refuse_unbegun();
+  return status;
+}
+
+void Child::refuse_unbegun() const {
+  // Who might still write there has ended, or become the command.
+  Report told{};
+  if (read(report_, &told, sizeof told) != sizeof told)
+    return;
+  if (told.step != 0)
+    throw Failure{no_rights, std::string{"--isolate is not to be had here: "} + std::strerror(told.error)};
+  throw Failure{told.error == ENOENT ? not_found : not_runnable, name_ + ": " + std::strerror(told.error)};
 }
 
 int Child::kill() {

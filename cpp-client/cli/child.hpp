@@ -21,7 +21,7 @@ struct Command {
 
 class Child {
 public:
-  /// Throws Failure when it cannot be started. Called on the main thread: the kernel kills the child when the thread
+  /// Throws Failure when no process can be made. Called on the main thread: the kernel kills the child when the thread
   /// that has made it ends.
   Child(const Command &command, const sigset_t &mask);
   /// Kills what is left.
@@ -32,7 +32,7 @@ public:
   /// To the whole process group.
   void signal(int signal) noexcept;
   /// The status for the shell once it has ended; then what it has left in its group is killed. What was stopped is
-  /// looked after.
+  /// looked after. Throws Failure when the command could not be begun.
   std::optional<int> ended();
   JobControl &jobs() noexcept { return jobs_; }
   /// Kills the group, and waits for its end.
@@ -40,9 +40,13 @@ public:
 
 private:
   int reap() noexcept;
+  void refuse_unbegun() const;
 
   JobControl jobs_;
+  const std::string name_;
   pid_t leader_ = -1;
+  int lifeline_ = -1; ///< closed before it has begun, it ends: this program is dead
+  int report_ = -1;   ///< has something to say when the command could not be begun
 };
 
 } // namespace gatepost::cli

@@ -1,4 +1,5 @@
-// Answers GET of one path, one request at a time: enough for a scraper.
+// Answers GET of one path, for scrapers. Connections are served beside each other, so that one that says nothing, or
+// reads nothing, delays nobody; what is answered is made for one after the other.
 #pragma once
 
 #include "signals.hpp"

@@ -67,7 +67,11 @@ void JobControl::look() noexcept {
 int JobControl::patience() const noexcept { return waits_ || boot_clock::now() < look_until_ ? interval : -1; }
 
 void JobControl::stopped(int signal) noexcept {
-  if (asks(signal)) {
+  if (asks(signal) && told_to_end_ && !mutant("end_overtaken")) {
+    // It may have stopped before it heard of that.
+    told_to_end_ = false;
+    kill(-group_, SIGCONT);
+  } else if (asks(signal)) {
     // Without a terminal there is nothing to wait for.
     waits_ = foreground_.there();
     if (mutant("asks_again"))
@@ -112,6 +116,7 @@ void JobControl::own_group(int signal) noexcept {
 }
 
 void JobControl::heed() noexcept {
+  told_to_end_ = !waits_;
   if (waits_ && !mutant("end_unheard")) {
     waits_ = false;
     kill(-group_, SIGCONT);

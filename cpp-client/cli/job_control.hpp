@@ -37,7 +37,8 @@ public:
   void continued() noexcept;
   /// The terminal has sent this signal to our own group.
   void own_group(int signal) noexcept;
-  /// The group was sent a signal to end, which it does not hear while it waits for the terminal.
+  /// The group was sent a signal to end, which it does not hear while it waits for the terminal, nor when it stops for
+  /// that before the signal has come to it.
   void heed() noexcept;
   /// The command has ended, and is not yet reaped.
   void end() noexcept;
@@ -49,7 +50,8 @@ private:
   Foreground foreground_;
   std::optional<Sentinel> sentinel_;
   pid_t group_ = -1;
-  bool waits_ = false; ///< for the terminal
+  bool waits_ = false;       ///< for the terminal
+  bool told_to_end_ = false; ///< and was not waiting then
   boot_clock::time_point look_until_{};
   bool own_too_ = false; ///< look at our own group as well
 };

@@ -57,10 +57,10 @@ report "the demo passes on a terminal" "$logs/coloured.log" passed coloured
 report "... in colour" "$logs/coloured.log" grep -q $'\e\\[1;32m' "$logs/coloured.log"
 report "... but not with NO_COLOR" "$logs/plain.log" eval "passed plain && ! grep -qE \$'\e''\\[[0-9;]+m' '$logs/plain.log'"
 
-# eventually COMMAND...
+# eventually COMMAND...    within some minutes, which only a failure takes
 eventually() {
   local tries
-  for ((tries = 0; tries < 600; tries++)); do
+  for ((tries = 0; tries < 3000; tries++)); do
     ! "$@" || return 0
     sleep 0.1
   done
@@ -70,7 +70,7 @@ worker_of() { sed -nE 's/.*worker 1 +starts as process ([0-9]+).*/\1/p' "$logs/$
 stopped() { says "$1" 'SIGSTOP'; }
 
 demo unfenced BUILD_KIND=test GATEPOST_MUTANT=fenced_update_condition &
-demo killed PAUSE=60 &
+demo killed PAUSE=600 &
 demo open BUILD_KIND=test GATEPOST_MUTANT=fences_open &
 eventually stopped killed && kill -KILL "$(worker_of killed)"
 wait
@@ -83,7 +83,7 @@ report "... in the protected act" "$logs/open.log" says open 'the stock is "9", 
 
 # Stopped in the middle, by the signal of Ctrl-C: worker, server and folder go.
 set -m
-demo stopped PAUSE=60 &
+demo stopped PAUSE=600 &
 demo=$!
 set +m
 eventually stopped stopped

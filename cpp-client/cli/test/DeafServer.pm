@@ -7,7 +7,8 @@ use IO::Socket::INET;
 use IO::Socket::UNIX;
 
 # serve(REGEX, FILE)    in a process of its own; its id and port. Without a regex not even connections are taken; with a
-# file, not before that is there.
+# file, not before that is there. When it has fallen silent for a client whose application_name is N there is a file
+# silent.N.
 sub serve
 {
 	my ($regex, $file) = @_;
@@ -16,7 +17,7 @@ sub serve
 	my $pid = fork // die "no process: $!";
 	return ($pid, $port) if $pid;
 	my $files = IO::Select->new(defined $regex ? $listener : ());
-	my (%other, %client);
+	my (%other, %client, %name);
 	while (1)
 	{
 		for my $end ($files->can_read(60))
@@ -32,8 +33,13 @@ sub serve
 			my $other = $other{$end} or next;
 			my $said = "";
 			if (!sysread $end, $said, 65536) { $files->remove($end, $other); close $_ for $end, $other; delete @other{ $end, $other }; next }
+			$name{$end} = $1 if $client{$end} && !$name{$end} && $said =~ /\0application_name\0([\w.]+)\0/;
 			# From here on nobody says anything on this connection.
-			if ($client{$end} && $said =~ $regex && (!$file || -e $file)) { $files->remove($end, $other); next }
+			if ($client{$end} && $said =~ $regex && (!$file || -e $file)) {
+				$files->remove($end, $other);
+				if ($name{$end}) { open my $silent, '>', "silent.$name{$end}" or die "silent: $!" }
+				next;
+			}
 			syswrite $other, $said;
 		}
 	}

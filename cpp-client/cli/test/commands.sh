@@ -283,6 +283,14 @@ try_listen() {
   for address in $addresses; do
     like "figures are served at $address" "$(exec 2>&1 6<>"/dev/tcp/$address/$port" && printf 'GET /metrics HTTP/1.0\r\n\r\n' >&6 && cat <&6)" '^HTTP/1.1 200 OK.*gatepost_up 1'
   done
+  like 'a URL as proxies are asked' "$(exec 2>&1 6<>"/dev/tcp/127.0.0.1/$port" && printf 'GET http://localhost:1/metrics?x HTTP/1.1\r\n\r\n' >&6 && cat <&6)" '^HTTP/1.1 200 OK'
+  # Its time is over later: had it been waited for, the server would have closed it by then.
+  is 'a connection that says nothing delays nobody' "$(perl -MIO::Socket::INET -MIO::Select -e '
+    my ($silent, $asking) = map { IO::Socket::INET->new("127.0.0.1:$ARGV[0]") or die "nobody listens: $!" } 1, 2;
+    print $asking "GET /metrics HTTP/1.1\r\n\r\n";
+    my $said = <$asking>;
+    1 while <$asking>;
+    print IO::Select->new($silent)->can_read(0) ? "late: " : "meanwhile: ", $said =~ s/\r\n//r' "$port")" 'meanwhile: HTTP/1.1 200 OK'
   g metrics --listen "127.0.0.1:$port"
   is 'a port that is taken' "$status $err" "64 gatepost: cannot listen at 127.0.0.1:$port: Address already in use"
   kill -TERM $server

@@ -30,10 +30,10 @@ my $files = 0;
 sub begin
 {
 	my ($port, @arguments) = @_;
-	my %run = (said => 'said.' . ++$files);
+	my %run = (said => 'said.' . ++$files, name => "run.$files");
 	$run{pid} = fork // die "no process: $!";
 	return \%run if $run{pid};
-	@ENV{qw(PGHOST PGPORT)} = ('127.0.0.1', $port);
+	@ENV{qw(PGHOST PGPORT PGAPPNAME)} = ('127.0.0.1', $port, $run{name});
 	$ENV{PGCONNECT_TIMEOUT} //= 2;
 	open STDIN, '<', '/dev/zero';
 	open STDOUT, '>', $run{said};
@@ -55,10 +55,12 @@ sub ended
 }
 sub text { my ($file) = @_; open my $in, '<', $file or return ''; local $/; return <$in> // '' }
 sub within { my ($check) = @_; my $end = time + 60; sleep 0.01 while !$check->() && time < $end; return }
-# Until it sleeps, and goes on sleeping: it waits for the server.
-sub sleeps
+# Until the server that is to fall silent has: it is waited for. What is not even taken is waited for while it sleeps, and
+# goes on sleeping.
+sub waits
 {
-	my ($run) = @_;
+	my ($run, $falls_silent) = @_;
+	return within(sub { -e "silent.$run->{name}" }) if $falls_silent;
 	my $slept = 0;
 	within(sub {
 		my $stat = text("/proc/$run->{pid}/stat");
@@ -102,7 +104,7 @@ for my $server ([ 'takes no connection', undef, 1 ], [ 'has only greeted', qr/^[
 	local $ENV{PGCONNECT_TIMEOUT} = 600;
 	each_of([ @ask, @wait ], sub { begin($port, '--timeout', '10m', split / /, $_[0]) }, sub {
 		my ($name, $run) = @_;
-		sleeps($run);
+		waits($run, defined $regex);
 		kill 'TERM', $run->{pid};
 		my $status = ended($run);
 		report($status eq '143', "$name, of a server that $kind: a signal ends it", "status $status, " . text($run->{said}));
@@ -116,8 +118,7 @@ my $port = serve(qr/lease_release/);
 my $run = begin($port, 'run', 'ended', '--', 'sh', '-c', 'exit 3');
 report(ended($run) eq '3', 'run ends with its command, though the release is not answered', text($run->{said}));
 $run = begin($port, '--timeout', '10m', 'run', 'signalled', '--', 'sh', '-c', 'touch signalled; exit 4');
-within(sub { -e 'signalled' });
-sleeps($run);
+waits($run, 1);
 kill 'TERM', $run->{pid};
 report(ended($run) eq '4', '... and a signal ends the wait for it', text($run->{said}));
 $run = begin($port, '--timeout', '10m', '--json', 'hold', 'held');
@@ -140,7 +141,7 @@ print $scraper "GET /metrics HTTP/1.1\r\n\r\n";
 for my $name (sort keys %look)
 {
 	my ($run, undef, $wanted) = @{ $look{$name} };
-	sleeps($run);
+	waits($run, 1);
 	kill 'TERM', $run->{pid};
 	my $status = ended($run);
 	report($status eq $wanted, "$name, of a server that falls silent: a signal ends it", "status $status, " . text($run->{said}));

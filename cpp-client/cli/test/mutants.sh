@@ -16,7 +16,9 @@ for line; do
   mkdir "$database"
   log=$PWD/$database/log
   : >"$log"
-  PGDATABASE=postgres psql -Xqc "CREATE DATABASE $database" && PGDATABASE=$database psql -Xqc 'CREATE EXTENSION gatepost' || exit 1
+  PGDATABASE=postgres psql -Xqc "CREATE DATABASE $database" && PGDATABASE=$database psql -Xqc 'CREATE EXTENSION gatepost' || {
+    echo "not ok - $mutant: there is no database for it, nor for those after it" && exit 1
+  }
   case ${test[0]} in *.pl) interpreter=perl ;; *) interpreter=bash ;; esac
   set -m
   (cd "$database" && PGDATABASE=$database GATEPOST_MUTANT=$mutant exec "$interpreter" "$tests/${test[0]}" "${test[@]:1}") >"$log" 2>&1 &

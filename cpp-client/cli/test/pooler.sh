@@ -27,6 +27,7 @@ eventually test -e locked
 for _ in 1 2 3; do through psql -Xqc 'SELECT pg_advisory_xact_lock(7)' >/dev/null & sleepers+=($!); done
 all_wait() { [ "$(query "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")" = 3 ]; }
 ok 'three server processes are in use' eventually all_wait
+printf '\\q\n' >&6
 exec 6>&-
 wait "${sleepers[@]}"
 

@@ -20,10 +20,16 @@ fresh() {
 here() { pgrep -t "$terminal" "$@"; }
 state() { ps -o stat= -p "$1" | cut -c1; }
 is_stopped() { [ "$(here -f "$1" | head -n 1 | xargs -r ps -o stat= -p | cut -c1)" = T ]; }
+# The command under test has done what there was to do: it sleeps, and no signal waits for it. Or it has ended.
+settled() {
+  local process
+  process=$(here -o -x gatepost) || return 0
+  awk '$1 == "State:" { ended = $2 == "Z"; sleeps = $2 == "S" } /^(Sig|Shd)Pnd:/ { waits += $2 !~ /^0+$/ } END { exit !(ended || sleeps && !waits) }' "/proc/$process/status"
+}
 # Stopped, and left so: one look is not enough.
 stays_stopped() {
   for _ in 1 2 3 4 5 6 7 8 9 10; do
-    is_stopped "$1" || return 1
+    is_stopped "$1" && settled && is_stopped "$1" || return 1
     sleep 0.05
   done
 }
@@ -111,6 +117,41 @@ try_stops() {
   done
 }
 
+try_begun() {
+  # Whoever has a lease of a file (fcntl's: F_SETLEASE is 1024, F_WRLCK is 1) holds up those who open it, and so the begin of a program.
+  holder='open my $f, q(<), q(slow); $SIG{IO} = sub { open my $b, q(>), q(slow-begin) }; print q(kept) if fcntl $f, 1024, 1; $| = 1; print qq(\n); until (-e q(slow-go)) { select undef, undef, undef, 0.01 }'
+  printf '#!/bin/sh\necho went on\n' >slow && chmod +x slow
+  for isolation in "${isolations[@]}"; do
+    for end in key loss; do
+      rm -f slow-begin slow-go
+      perl -e "$holder" >kept &
+      keeper=$!
+      eventually has_file kept
+      if ! grep -q kept kept; then
+        # Not every file system has them.
+        touch slow-go && wait $keeper
+        return
+      fi
+      fresh
+      type "gatepost run tty --ttl 9s $isolation -- ./slow; echo status \$?"
+      eventually test -e slow-begin
+      if [ $end = key ]; then
+        key C-z
+        eventually shows '\^Z'
+        touch slow-go
+        ok "nor is it stopped by Ctrl-Z before it has begun $isolation" eventually shows '^(\^Z)?went on'
+        ok '... and the shell has its terminal back' eventually shows '^status 0'
+      else
+        gatepost break tty >/dev/null
+        ok "a loss ends what has not begun yet $isolation" eventually shows '^status 76'
+        touch slow-go
+        ok '... which does not begin then' eval "! shows 'went on'"
+      fi
+      wait $keeper
+    done
+  done
+}
+
 try_background() {
   for isolation in "${isolations[@]}"; do
     fresh
@@ -129,6 +170,15 @@ try_background() {
   eventually stays_stopped '^perl'
   type 'kill %1; wait %1; echo status $?'
   ok 'what waits for the terminal can be ended' eventually shows '^status 143'
+  # It asks while it is told to end, which it does not hear before it goes on.
+  printf '%s\n' 'use POSIX; my $end = POSIX::SigSet->new(SIGTERM); sigprocmask(SIG_BLOCK, $end); my $pending = POSIX::SigSet->new;' \
+    '$SIG{CONT} = sub { sigprocmask(SIG_UNBLOCK, $end) }; open my $f, q(>), q(end-begin); close $f;' \
+    'do { select undef, undef, undef, 0.01; sigpending($pending) } until $pending->ismember(SIGTERM); open my $t, q(<), q(/dev/tty); <$t>' >told.pl
+  fresh
+  type 'gatepost run tty -- perl told.pl </dev/null &'
+  eventually test -e end-begin
+  type 'kill %1; wait %1; echo status $?'
+  ok '... also who asks for it while he is told to end' eventually shows '^status 143'
   fresh
   type "gatepost run tty --ttl 6s -- $asker &"
   eventually stays_stopped '^perl'
@@ -167,7 +217,7 @@ try_pipeline() {
   ok '... and its status is told' eventually shows '^status 0'
   fresh
   type "gatepost run tty -- sh -c 'touch pipe-begin; until [ -e pipe-go ]; do sleep 0.05; done; echo went on' | cat; echo status \$?"
-  eventually test -e pipe-begin
+  eventually test -e pipe-begin && eventually here -x cat
   key C-z
   eventually shows '\^Z'
   touch pipe-go
@@ -182,16 +232,21 @@ try_pipeline() {
   ok '... however late they stop' eventually shows '^(\^Z)?went on'
   touch others-go
   ok '... and the shell has its terminal back' eventually shows '^status 0'
+  # A shell that does not look at its job before it is told to: bash may be sooner than this program with Ctrl-Z, or later.
+  printf '%s\n' 'use POSIX; $SIG{TTOU} = q(IGNORE); my $job = fork;' \
+    'if (!$job) { setpgrp; tcsetpgrp(0, $$); $SIG{TTOU} = q(DEFAULT); exec qw(sh script) } until (-e q(script-fg)) { select undef, undef, undef, 0.01 }' \
+    'kill CONT => -$job; waitpid $job, 0; tcsetpgrp(0, getpgrp)' >shell.pl
+  echo 'gatepost run tty -- sh -c "touch script-begin; until [ -e script-go ]; do sleep 0.05; done; touch script-end; echo went on" | cat' >script
   fresh
-  type 'sh -c "gatepost run tty -- sh -c \"touch script-begin; until [ -e script-go ]; do sleep 0.05; done; touch script-end; echo went on\" | cat"; echo status $?'
-  eventually test -e script-begin
+  type 'perl shell.pl'
+  eventually test -e script-begin && eventually here -x cat
   key C-z
   eventually is_stopped '^cat'
   touch script-go
   ok 'a script is stopped, and the command in it is not' eventually test -e script-end
   ok '... whose reader waits' stays_stopped '^cat'
-  type fg
-  ok '... until it goes on' eventually shows '^went on'
+  touch script-fg
+  ok '... until it goes on' eventually shows '^(\^Z)?went on'
 }
 
 try_return() {
