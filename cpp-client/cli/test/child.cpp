@@ -2,7 +2,7 @@
 //   child beat FILE          writes down the boot time every few milliseconds, deaf to SIGTERM
 //   child lock FILE LOG MS   takes the lock of FILE or writes "overlap" to LOG; writes its token there, stays for MS
 //   child deaf BEGIN GO      ignores SIGTSTP, and waits for a child that does not
-//   child late BEGIN GO      the same with a child that stops itself when it is told to go on: a pager, late after SIGTSTP
+//   child late BEGIN GO      the same with a child that stops itself when told to go on: a pager, late after SIGTSTP
 //   child vfork BEGIN GO     cannot be stopped while it waits for a child that it has made with vfork()
 //   child pager FILE         sets up the terminal, shows two lines, shows one from the terminal, makes FILE, shows all
 // The children make BEGIN, and end when there is GO.
