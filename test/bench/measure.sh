@@ -59,6 +59,7 @@ for measurement in $ONLY; do
   [[ " client climb " != *" $measurement "* ]] || continue
   folder=$BENCH/$measurement
   declare -A databases=() scripts=() options=() beside=() units=()
+  clients=() contenders=() aims=()
   unset -f measure
   . "$folder/plan.sh"
   createdb "$measurement"

@@ -22,6 +22,10 @@ END {
   }
   for (a = 1; a <= aim_count; a++) {
     split(aims[a], part, " ")
+    if (!((part[2], 1) in tps) || !((part[3], 1) in tps)) {
+      print "no figures for the aim " aims[a] > "/dev/stderr"
+      exit 1
+    }
     for (r = 1; r <= rounds; r++)
       # At most: what an operation costs against the reference's, so the other way round.
       list[r] = part[4] == "at-least" ? tps[part[2], r] / tps[part[3], r] : tps[part[3], r] / tps[part[2], r]
