@@ -94,16 +94,22 @@ void Core::check_process() const {
     throw unavailable{"a client cannot be used in a child process, make a new one there", "08003"};
 }
 
-Rows Core::run(const std::string &sql, std::span<const Value> parameters) {
+Rows Core::run(const std::string &sql, std::span<const Value> parameters, Moment give_up) {
   check_process();
-  const Pool::Turn turn{pool_, patience_end()};
+  const Pool::Turn turn{pool_, give_up};
   std::unique_ptr<Connection> connection = pool_.take();
+  if (machine_now() >= give_up && !mutant("time_begins_when_connected")) {
+    pool_.give_back(std::move(connection));
+    throw unavailable{"the connection came too late for the call", "08001"};
+  }
+  bool cut = false;
   try {
     const Rows rows = [&] {
-      const Keeper::Limit limited = limit(*connection);
+      const Keeper::Limit limited{*keeper_, *connection,
+                                  mutant("calls_unlimited") ? later(give_up, std::chrono::hours{1}) : give_up, &cut};
       return connection->execute(sql, parameters);
     }();
-    pool_.give_back(std::move(connection));
+    pool_.give_back(std::move(connection), cut);
     return rows;
   } catch (const unavailable &error) {
     pool_.drop_idle();
@@ -112,7 +118,7 @@ Rows Core::run(const std::string &sql, std::span<const Value> parameters) {
       throw;
     throw unknown_outcome{std::string{"the answer was lost: "} + error.what(), "08007"};
   } catch (const error &) {
-    pool_.give_back(std::move(connection));
+    pool_.give_back(std::move(connection), cut);
     throw;
   }
 }
@@ -129,7 +135,7 @@ Rows Core::run_settled(const std::string &sql, std::span<const Value> parameters
   const Moment give_up = patience_end();
   for (unsigned tries = 0;; ++tries) {
     try {
-      return run(sql, parameters);
+      return run(sql, parameters, give_up);
     } catch (const error &error) {
       if (!may_be_asked_again(error.sqlstate()) || machine_now() >= give_up || mutant("flight_is_failure"))
         throw;
@@ -175,14 +181,15 @@ std::optional<Token> Core::ask(Request &request) {
       last = error.what();
     }
     if (connection) {
+      bool cut = false;
       if (!unknown)
         request.sent = now();
       try {
         const Rows rows = [&] {
-          const Keeper::Limit limit{*keeper_, *connection, std::max(give_up, machine_now() + 200'000'000)};
+          const Keeper::Limit limit{*keeper_, *connection, std::max(give_up, machine_now() + 200'000'000), &cut};
           return connection->execute(statement, values);
         }();
-        pool_.give_back(std::move(connection));
+        pool_.give_back(std::move(connection), cut);
         if (!rows.warned || mutant("warning_ignored_at_commit")) {
           request.needs_renewal = request.needs_renewal || unknown;
           request.unsettled = false;
@@ -199,7 +206,7 @@ std::optional<Token> Core::ask(Request &request) {
         if (mutant("lost_reply_is_failure"))
           throw;
       } catch (const error &error) {
-        pool_.give_back(std::move(connection));
+        pool_.give_back(std::move(connection), cut);
         if (!may_be_asked_again(error.sqlstate()))
           throw;
         unknown = unknown || std::string_view{error.sqlstate()} == "LG010";
@@ -230,7 +237,7 @@ bool Core::renew(Request &request, Token token) {
   for (unsigned tries = 0;; ++tries) {
     const Moment sent = now();
     try {
-      const Rows rows = run(sql::lease_renew, values);
+      const Rows rows = run(sql::lease_renew, values, give_up);
       if (!rows.warned || mutant("warning_ignored_at_renewal")) {
         request.sent = sent;
         return rows.first() == "t";
@@ -315,6 +322,9 @@ void Core::unqueue(const Request &request) noexcept {
 }
 
 std::shared_ptr<Hold> Core::wait_for_grant(Request &request, Moment end, const std::stop_token &stop) {
+  // In the loop it would be one of the failures that pass.
+  if (!mutant("child_waits"))
+    check_process();
   std::optional<Listener::Subscription> place;
   request.stop = stop;
   bool no_queue = request.permits > 0;
@@ -443,7 +453,7 @@ bool Core::send_release(const Hold &hold) {
   std::string last;
   for (unsigned tries = 0;; ++tries) {
     try {
-      if (run(sql::lease_release, values).first() == "t")
+      if (run(sql::lease_release, values, give_up).first() == "t")
         return true;
       return unknown && read(sql::lease_status, values).first() == "released";
     } catch (const unknown_outcome &error) {
@@ -473,10 +483,10 @@ Token Core::detach(const std::shared_ptr<Hold> &hold) {
   return hold->token;
 }
 
-Keeper::Limit Core::limit(Connection &connection, nanoseconds beyond) {
+Keeper::Limit Core::limit(Connection &connection, nanoseconds beyond, bool *cut) {
   if (mutant("calls_unlimited"))
     beyond += std::chrono::hours{1};
-  return {*keeper_, connection, patience_end() + beyond.count()};
+  return {*keeper_, connection, patience_end() + beyond.count(), cut};
 }
 
 /// Calls wait(), which lets the server wait for a lock. False when stop was requested meanwhile: then the connection is
@@ -500,8 +510,9 @@ bool Core::with_lock(const Name &name, const std::stop_token &stop, const std::f
   if (stop.stop_requested())
     return false;
   std::unique_ptr<Connection> connection = pool_.take();
+  bool cut = false;
   const auto ask = [&](const char *sql, std::span<const Value> values = {}) {
-    const Keeper::Limit limited = limit(*connection);
+    const Keeper::Limit limited = limit(*connection, nanoseconds{0}, &cut);
     return connection->execute(sql, values);
   };
   const Moment give_up = patience_end();
@@ -530,7 +541,7 @@ bool Core::with_lock(const Name &name, const std::stop_token &stop, const std::f
     try {
       if (!mutant("rollback_left_out"))
         ask(sql::rollback);
-      pool_.give_back(std::move(connection));
+      pool_.give_back(std::move(connection), cut);
     } catch (...) {
       // The connection is closed, and that rolls back too.
     }
@@ -544,7 +555,7 @@ bool Core::with_lock(const Name &name, const std::stop_token &stop, const std::f
       throw;
     throw unknown_outcome{std::string{"the answer to the commit was lost: "} + error.what(), "08007"};
   }
-  pool_.give_back(std::move(connection));
+  pool_.give_back(std::move(connection), cut);
   return true;
 }
 

@@ -66,7 +66,7 @@ public:
 
   /// One statement on a connection of the pool, which is given up when it breaks or takes longer than call_timeout:
   /// throws unknown_outcome then, and unavailable when the statement was not sent.
-  Rows run(const std::string &sql, std::span<const Value> parameters);
+  Rows run(const std::string &sql, std::span<const Value> parameters) { return run(sql, parameters, patience_end()); }
   /// The same for one that changes nothing: throws unavailable for either.
   Rows read(const std::string &sql, std::span<const Value> parameters);
   /// The same, again while another transaction is at the row.
@@ -78,7 +78,8 @@ public:
   /// Such a connection, which has the lock of a name; null when the time is over or stop was requested.
   std::unique_ptr<Connection> lock_session(const Name &name, Moment end, const std::stop_token &stop);
   /// While it lives, a call on the connection takes no longer than call_timeout, and what the server may wait beyond.
-  Keeper::Limit limit(Connection &connection, std::chrono::nanoseconds beyond = std::chrono::nanoseconds{0});
+  Keeper::Limit limit(Connection &connection, std::chrono::nanoseconds beyond = std::chrono::nanoseconds{0},
+                      bool *cut = nullptr);
 
   std::optional<bool> notifications_arrive() const noexcept { return listener_.arriving(); }
   std::shared_ptr<Keeper> keeper() const noexcept { return keeper_; }
@@ -87,6 +88,7 @@ private:
   Core(ConnectionFactory factory, ClientOptions options);
   ~Core();
   static void end(Core *core) noexcept;
+  Rows run(const std::string &sql, std::span<const Value> parameters, Moment give_up);
   bool stoppable_wait(Connection &connection, const std::stop_token &stop, const std::function<void()> &wait);
   std::vector<Value> parameters(const Request &request) const;
   std::optional<Token> ask(Request &request);

@@ -40,6 +40,9 @@ struct LeaderElection::Campaign {
       } catch (const std::exception &error) {
         core->hooks().log(LogLevel::error, "election \"" + name.text() + "\": " + error.what());
         pause(detail::backoff(failures++));
+      } catch (...) {
+        core->hooks().log(LogLevel::error, "election \"" + name.text() + "\": the connection factory threw");
+        pause(detail::backoff(failures++));
       }
     }
     const std::lock_guard lock{mutex};

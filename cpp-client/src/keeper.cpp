@@ -66,8 +66,12 @@ void Keeper::stop() noexcept {
       for (Limit *limit : limits_)
         limit->abort();
     // By a callback the last has ended to whom it could be told.
-    if (telling_on_ == std::this_thread::get_id())
+    if (telling_on_ == std::this_thread::get_id()) {
       news_.clear();
+      untellable_ = true;
+    }
+    if (watching_.get_id() == std::this_thread::get_id())
+      watched_ = true;
   }
   renewer_.wake.notify_all();
   watcher_.wake.notify_all();
@@ -87,10 +91,13 @@ void Keeper::keep(const std::shared_ptr<Hold> &hold, Moment sent) {
   const std::lock_guard lock{mutex_};
   hold->kept = true;
   schedule_renewal(hold, hold->renewal_after(sent));
-  schedule_check(hold, hold->deadline_for(sent) - hold->margin);
+  const Moment at_risk = hold->deadline_for(sent) - hold->margin;
+  schedule_check(hold, hold->limit != 0 && !mutant("hold_limit_late") ? std::min(at_risk, hold->limit) : at_risk);
 }
 
 void Keeper::let_go(const std::shared_ptr<Hold> &hold) noexcept {
+  // What callbacks hold on to is the user's, and may be another guard: it ends when the mutex is free again.
+  std::unique_ptr<Callbacks> callbacks;
   std::unique_lock lock{mutex_};
   if (mutant("renewed_past_release"))
     return;
@@ -104,10 +111,12 @@ void Keeper::let_go(const std::shared_ptr<Hold> &hold) noexcept {
     return;
   const bool in_callback = std::this_thread::get_id() == telling_on_;
   settled_.wait(lock, [&] { return stopping_ || (!hold->in_flight && (in_callback || !hold->firing)); });
+  if (!hold->firing && !mutant("captures_end_in_the_keeper"))
+    callbacks = std::move(hold->callbacks);
 }
 
-Keeper::Limit::Limit(Keeper &keeper, Connection &connection, Moment end)
-    : keeper_{keeper}, connection_{connection}, end_{end} {
+Keeper::Limit::Limit(Keeper &keeper, Connection &connection, Moment end, bool *cut)
+    : keeper_{keeper}, connection_{connection}, end_{end}, cut_{cut} {
   const std::lock_guard lock{keeper_.mutex_};
   keeper_.limits_.push_back(this);
   if (keeper_.stopping_ && !mutant("calls_outlive_the_watch"))
@@ -118,6 +127,8 @@ Keeper::Limit::Limit(Keeper &keeper, Connection &connection, Moment end)
 Keeper::Limit::~Limit() {
   const std::lock_guard lock{keeper_.mutex_};
   std::erase(keeper_.limits_, this);
+  if (cut_ != nullptr && !mutant("cut_connection_kept"))
+    *cut_ = aborted_;
 }
 
 void Keeper::Limit::abort() noexcept {
@@ -258,18 +269,19 @@ void Keeper::ask(std::span<const std::shared_ptr<Hold>> batch, std::span<Answer>
       hooks_.log(LogLevel::warning, "a renewal came with a warning, and does not count");
       return;
     }
-    for (Answer &each : answers)
-      each = {Answer::Kind::renewed, mutant("deadline_after_reply") ? now() : sent, {}, {}};
-    if (answer.rows.empty())
-      return;
+    // Until all of it has been read, nothing is renewed.
+    std::vector<Answer> read(batch.size(),
+                             {Answer::Kind::renewed, mutant("deadline_after_reply") ? now() : sent, {}, {}});
+    if (mutant("unread_answer_renews"))
+      std::copy(read.begin(), read.end(), answers.begin());
     std::unordered_map<std::int64_t, std::size_t> places;
-    for (std::size_t i = 0; i < batch.size(); ++i)
+    for (std::size_t i = 0; i < batch.size() && !answer.rows.empty(); ++i)
       places.emplace(batch[i]->token.value(), i);
     for (const auto &row : answer.rows) {
       const auto place = row[1] ? places.find(std::stoll(*row[1])) : places.end();
       if (place == places.end())
         continue;
-      Answer &each = answers[place->second];
+      Answer &each = read[place->second];
       if (row[2] == "lost")
         each = {Answer::Kind::lost, sent, reason_of(row[3]), {}};
       else if (row[2] == "yield")
@@ -277,6 +289,7 @@ void Keeper::ask(std::span<const std::shared_ptr<Hold>> batch, std::span<Answer>
       else
         each = {};
     }
+    std::move(read.begin(), read.end(), answers.begin());
   } catch (const unavailable &error) {
     hooks_.log(LogLevel::warning, std::string{"renewals failed, the connection is given up: "} + error.what());
     hooks_.metric("gatepost.client.renew.failures", static_cast<double>(batch.size()));
@@ -363,6 +376,11 @@ void Keeper::watch() {
       check(lock, hold);
     }
   }
+  // What has been found beside the end.
+  if (!fresh_.empty() && !mutant("untold_at_the_end"))
+    hand_over(lock);
+  watched_ = true;
+  told_.notify_all();
 }
 
 void Keeper::check(std::unique_lock<std::mutex> &lock, const std::shared_ptr<Hold> &hold) {
@@ -413,13 +431,15 @@ void Keeper::add(std::unique_lock<std::mutex> &lock, News news) {
 
 void Keeper::hand_over(std::unique_lock<std::mutex> &lock) {
   std::vector<News> fresh = std::exchange(fresh_, {});
+  if (untellable_)
+    return;
   try {
     if (!telling_.joinable())
       telling_ = start_thread("gatepost-tell", [self = shared_from_this()] { self->tell_all(); });
   } catch (const unavailable &) {
     // Late is better than never; unless one of them has ended all.
     for (const News &news : fresh)
-      if (!stopping_ && !mutant("told_by_a_thread_or_not"))
+      if (!untellable_ && !mutant("told_by_a_thread_or_not"))
         tell(lock, news);
     return;
   }
@@ -432,7 +452,7 @@ void Keeper::hand_over(std::unique_lock<std::mutex> &lock) {
 void Keeper::tell_all() {
   std::unique_lock lock{mutex_};
   while (true) {
-    told_.wait(lock, [this] { return stopping_ || !news_.empty(); });
+    told_.wait(lock, [this] { return watched_ || !news_.empty(); });
     if (news_.empty())
       return;
     const News news = std::move(news_.front());
@@ -459,6 +479,12 @@ void Keeper::tell(std::unique_lock<std::mutex> &lock, const News &news) {
     hooks_.log(LogLevel::error, "a callback of lease \"" + hold.name.text() + "\" threw");
   }
   lock.lock();
+  if (!hold.kept && !mutant("captures_end_in_the_keeper")) {
+    std::unique_ptr<Callbacks> ended = std::move(hold.callbacks);
+    lock.unlock();
+    ended.reset();
+    lock.lock();
+  }
   telling_on_ = {};
   hold.firing = false;
   settled_.notify_all();

@@ -37,7 +37,8 @@ public:
   /// While it lives: the connection's call is aborted at its end, by the machine's clock.
   class Limit {
   public:
-    Limit(Keeper &keeper, Connection &connection, Moment end);
+    /// `cut`, if any, is told at the end whether it was: then the connection is of no use, though an answer came.
+    Limit(Keeper &keeper, Connection &connection, Moment end, bool *cut = nullptr);
     ~Limit();
     Limit(const Limit &) = delete;
     Limit &operator=(const Limit &) = delete;
@@ -48,6 +49,7 @@ public:
     Keeper &keeper_;
     Connection &connection_;
     const Moment end_;
+    bool *const cut_;
     bool aborted_ = false;
   };
 
@@ -113,6 +115,8 @@ private:
   unsigned connect_failures_ = 0;
   bool broke_ = false; ///< there has been a connection, and it broke
   bool stopping_ = false, asking_ = false;
+  bool watched_ = false;    ///< the watching thread adds no more news
+  bool untellable_ = false; ///< a callback has ended all
   std::vector<News> fresh_; ///< of the watching thread: told when all that is due has been looked at
   std::deque<News> news_;
   std::thread::id telling_on_; ///< while something is being told

@@ -74,16 +74,21 @@ void Listener::poke() noexcept {
 
 Listener::Subscription::Subscription(Listener &listener, std::string channel)
     : listener_{listener}, channel_{std::move(channel)} {
-  const std::lock_guard lock{listener_.mutex_};
-  listener_.channels_[channel_].waiters.push_back(this);
-  if (!listener_.started_) {
-    try {
-      listener_.thread_ = start_thread("gatepost-listen", [&listener] { listener.run(); });
-      listener_.started_ = true;
-    } catch (const std::exception &error) {
-      listener_.hooks_.log(LogLevel::warning, std::string{"waiting is by looking again: "} + error.what());
+  std::string message;
+  {
+    const std::lock_guard lock{listener_.mutex_};
+    listener_.channels_[channel_].waiters.push_back(this);
+    if (!listener_.started_) {
+      try {
+        listener_.thread_ = start_thread("gatepost-listen", [&listener] { listener.run(); });
+        listener_.started_ = true;
+      } catch (const std::exception &error) {
+        message = error.what();
+      }
     }
   }
+  if (!message.empty())
+    listener_.hooks_.log(LogLevel::warning, "waiting is by looking again: " + message);
   listener_.wanted_.notify_all();
   listener_.poke();
 }
@@ -169,6 +174,12 @@ Listener::Current::~Current() {
 void Listener::serve(Connection &connection) {
   const std::string test_channel = "gatepost_test_" + request_id();
   boot_clock::time_point test_at = clock_->now(), heard_by{}, last_needed = test_at;
+  {
+    // A stop that came while it was being opened has not seen it.
+    const std::lock_guard lock{mutex_};
+    if (stopping_ && !mutant("stop_missed_while_opening"))
+      return;
+  }
   connection.listen(test_channel);
   while (true) {
     std::vector<std::string> fresh, left;
@@ -220,13 +231,18 @@ void Listener::serve(Connection &connection) {
     if (!polling(false))
       return;
     const std::vector<std::string> heard = connection.notifications();
+    // Hooks may take their time, and no waiter's.
+    if (std::find(heard.begin(), heard.end(), test_channel) != heard.end()) {
+      std::unique_lock held{mutex_, std::defer_lock};
+      if (mutant("told_under_the_mutex"))
+        held.lock();
+      set_arriving(true);
+      heard_by = {};
+      test_at = clock_->now() + test_again;
+    }
     const std::lock_guard lock{mutex_};
     for (const std::string &name : heard) {
-      if (name == test_channel) {
-        set_arriving(true);
-        heard_by = {};
-        test_at = clock_->now() + test_again;
-      } else if (const auto place = channels_.find(name); place != channels_.end()) {
+      if (const auto place = channels_.find(name); place != channels_.end()) {
         call(place->second, mutant("all_woken") ? everybody : called);
       }
     }

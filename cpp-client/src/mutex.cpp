@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 
 namespace gatepost {
 inline namespace v0 {
@@ -24,6 +25,12 @@ constexpr std::array<Known, 3> known{{
     {lease_name,
      Capability::lockable | Capability::fencing_token | Capability::survives_connection | Capability::through_pooler},
 }};
+
+/// Null: there is none of that name.
+const Known *known_as(std::string_view name) {
+  const auto place = std::find_if(known.begin(), known.end(), [&](const Known &each) { return each.name == name; });
+  return place == known.end() ? nullptr : &*place;
+}
 
 std::string_view missing(Capabilities can, Capabilities needs) {
   const auto lacks = [&](Capability one) { return needs.has(one) && !can.has(one); };
@@ -45,17 +52,14 @@ Rung Rung::advisory_session() { return Rung{session_name}; }
 Rung Rung::lease() { return Rung{lease_name}; }
 
 Rung Rung::parse(std::string_view name) {
-  for (const Known &each : known)
-    if (each.name == name)
-      return Rung{each.name};
+  if (const Known *found = known_as(name))
+    return Rung{found->name};
   throw unsupported_rung{"no rung is called \"" + std::string{name} + "\""};
 }
 
 Capabilities capabilities(Rung rung) {
-  for (const Known &each : known)
-    if (each.name == rung.name())
-      return each.can;
-  return {};
+  const Known *found = known_as(rung.name());
+  return found != nullptr ? found->can : Capabilities{};
 }
 
 struct Mutex::State {
@@ -63,7 +67,7 @@ struct Mutex::State {
   Name name;
   Capabilities needs;
   std::optional<Ttl> ttl;
-  Rung next;
+  std::atomic<const std::string_view *> next; ///< by its name, the rung from the next lock() on
 
   /// Taken while locked, so that threads of the process wait here and not in the server. In between it is nobody's, so
   /// this is no std::mutex: unlock() may come from another thread, by a moved std::unique_lock.
@@ -73,6 +77,7 @@ struct Mutex::State {
   std::optional<Lease> lease{};
   std::optional<AdvisoryLock> lock{};
 
+  Rung rung_now() const { return Rung::parse(*next.load()); }
   void check(Rung rung) const {
     const std::string_view lacks = missing(capabilities(rung), needs);
     if (!lacks.empty() && !detail::mutant("rung_unchecked"))
@@ -109,7 +114,7 @@ struct Mutex::State {
       freed.wait_for(guard, std::min(std::chrono::nanoseconds{left}, core->options().clock->nap()));
     }
     busy = true;
-    const Rung rung = next;
+    const Rung rung = rung_now();
     guard.unlock();
     bool taken = false;
     try {
@@ -130,7 +135,7 @@ struct Mutex::State {
 };
 
 Mutex::Mutex(Client &client, Name name, Rung rung, Capabilities needs, std::optional<Ttl> ttl)
-    : state_{new State{detail::Access::core(client), std::move(name), needs, ttl, rung}} {
+    : state_{new State{detail::Access::core(client), std::move(name), needs, ttl, &known_as(rung.name())->name}} {
   state_->needs = state_->needs | Capability::lockable;
   state_->check(rung);
 }
@@ -184,19 +189,17 @@ bool Mutex::held() const noexcept {
 }
 
 const Lease *Mutex::lease() const noexcept {
+  if (state_->core->forked() && !detail::mutant("child_asks_for_the_mutex"))
+    return nullptr;
   const std::lock_guard guard{state_->mutex};
   return state_->lease ? &*state_->lease : nullptr;
 }
 
-Rung Mutex::rung() const noexcept {
-  const std::lock_guard guard{state_->mutex};
-  return state_->next;
-}
+Rung Mutex::rung() const noexcept { return state_->rung_now(); }
 
 void Mutex::change_rung(Rung rung) {
   state_->check(rung);
-  const std::lock_guard guard{state_->mutex};
-  state_->next = rung;
+  state_->next = &known_as(rung.name())->name;
 }
 
 } // namespace v0

@@ -38,9 +38,10 @@ public:
       hooks_.metric("gatepost.client.reconnects", 1);
     return fresh;
   }
-  void give_back(std::unique_ptr<Connection> connection) {
+  /// One that was cut beside its last answer is only closed.
+  void give_back(std::unique_ptr<Connection> connection, bool cut = false) {
     const std::lock_guard lock{mutex_};
-    if (idle_.size() < most_idle_)
+    if (idle_.size() < most_idle_ && !cut)
       idle_.push_back(std::move(connection));
   }
   /// One has broken, so others may have.

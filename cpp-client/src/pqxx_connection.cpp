@@ -11,7 +11,9 @@
 #include <mutex>
 #include <type_traits>
 
+#include <fcntl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 namespace gatepost {
 inline namespace v0 {
@@ -25,7 +27,11 @@ public:
     if (!detail::mutant("silent_reconnect"))
       detail::stay_on_one_connection(connection_);
     backend_pid_ = connection_.backendpid();
-    socket_ = connection_.sock();
+    // libpq gives its own number back as soon as it sees a loss, and then it is another's.
+    socket_ =
+        detail::mutant("socket_number_borrowed") ? connection_.sock() : ::fcntl(connection_.sock(), F_DUPFD_CLOEXEC, 0);
+    if (socket_ < 0)
+      throw unavailable{"no file descriptor is to be had", "53000"};
     // Statements are sent by their text, never prepared: behind a pooler the next may run on another server process.
   } catch (const pqxx::failure &error) {
     throw unavailable{error.what(), "08001"};
@@ -34,13 +40,10 @@ public:
   }
 
   ~PqxxConnection() override {
-    {
-      const std::lock_guard lock{socket_mutex_};
-      // libpqxx 6 and 7 would say UNLISTEN, and wait for the answer of a server that stands still.
-      if (!receivers_.empty())
-        ::shutdown(socket_, SHUT_RDWR);
-      socket_ = -1;
-    }
+    // libpqxx 6 and 7 would say UNLISTEN, and wait for the answer of a server that stands still.
+    if (!receivers_.empty())
+      abort();
+    close_socket();
     receivers_.clear();
   }
 
@@ -88,6 +91,21 @@ public:
   }
 
 private:
+  void close_socket() noexcept {
+    const std::lock_guard lock{socket_mutex_};
+    if (socket_ >= 0 && !detail::mutant("socket_number_borrowed"))
+      ::close(socket_);
+    socket_ = -1;
+  }
+  /// For good: the server hears of it too, though libpq may have its socket still.
+  void lose() noexcept {
+    lost_ = true;
+    if (detail::mutant("socket_number_borrowed"))
+      return;
+    abort();
+    close_socket();
+  }
+
   /// Turns libpqxx's exceptions into the library's. After a loss nothing runs on the connection any more.
   template <typename Call> std::invoke_result_t<Call> guarded(Call &&call) {
     if (lost_ && !detail::mutant("silent_reconnect"))
@@ -97,14 +115,15 @@ private:
         throw pqxx::broken_connection{"the server process behind the connection is another"};
       return call();
     } catch (const pqxx::broken_connection &error) {
-      lost_ = true;
+      lose();
       throw unavailable{error.what(), "08006"};
     } catch (const pqxx::in_doubt_error &error) {
-      lost_ = true;
+      lose();
       throw unavailable{error.what(), "08007"};
     } catch (const pqxx::sql_error &error) {
       const std::string sqlstate = detail::sqlstate_of(error);
-      lost_ = !connection_.is_open();
+      if (!connection_.is_open())
+        lose();
       throw_for_report(lost_ && !sqlstate.starts_with("57P") ? "08006" : sqlstate, error.what());
 #if PQXX_VERSION_MAJOR < 7
     } catch (const pqxx::deadlock_detected &error) {
@@ -122,7 +141,7 @@ private:
   std::map<std::string, std::unique_ptr<detail::Receiver>> receivers_;
   std::vector<std::string> heard_;
   std::mutex socket_mutex_; ///< between abort() and closing, after which the number is another's
-  int socket_ = -1;
+  int socket_ = -1;         ///< libpq's by a number of our own; -1: lost
   int backend_pid_ = 0;
   bool lost_ = false;
 };

@@ -121,7 +121,7 @@ void throw_for(std::string_view sqlstate, const std::string &message, std::strin
     throw stale_token{message, sqlstate, detail, hint};
   // A server that shuts down, starts, or has become a standby is as good as gone.
   if (sqlstate.starts_with("08") || sqlstate == "57P01" || sqlstate == "57P02" || sqlstate == "57P03" ||
-      (sqlstate == "25006" && !mutant("standby_kept")))
+      (sqlstate == "57P05" && !mutant("idle_end_is_refusal")) || (sqlstate == "25006" && !mutant("standby_kept")))
     throw unavailable{message, sqlstate, detail, hint};
   throw error{message, sqlstate, detail, hint};
 }

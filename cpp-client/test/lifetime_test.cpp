@@ -11,6 +11,7 @@
 #include <future>
 #include <memory>
 #include <thread>
+#include <utility>
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -356,6 +357,74 @@ TEST(Lifetime, AReadOnlyServerIsLeft) {
   auto lease = client.try_acquire(fresh("demoted"), 30s);
   EXPECT_TRUE(lease);
   EXPECT_EQ(opened, 3);
+}
+
+TEST(Lifetime, NothingWaitsInAChild) {
+  Client client{direct("forkwait")};
+  const std::string name = fresh("forkwait");
+  Singleton singleton{client, name};
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(10);
+    int refused = 0;
+    const auto tries = [&](auto &&call) {
+      try {
+        call();
+      } catch (const unavailable &) {
+        ++refused;
+      }
+    };
+    tries([&] { (void)client.acquire(name); });
+    tries([&] { (void)client.acquire_for(name, 1h); });
+    tries([&] { (void)client.acquire(Semaphore{name, 1}); });
+    tries([&] { (void)client.advisory_lock(name); });
+    tries([&] { (void)singleton.run([](const Lease &, std::stop_token) {}); });
+    _exit(refused == 5 ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+/// Forks when its thread reads the time.
+class ForkingTime final : public TimeSource {
+public:
+  boot_clock::time_point now() const noexcept override {
+    if (std::this_thread::get_id() == thread_ && std::exchange(armed_, false)) {
+      if (child_ = fork(); child_ == 0)
+        in_child();
+    }
+    return boot_clock::now();
+  }
+  std::chrono::nanoseconds nap() const noexcept override { return 1s; }
+  void arm() noexcept { armed_ = true; }
+  pid_t child() const noexcept { return child_; }
+  std::function<void()> in_child{};
+
+private:
+  const std::thread::id thread_ = std::this_thread::get_id();
+  mutable bool armed_ = false;
+  mutable pid_t child_ = -1;
+};
+
+TEST(Lifetime, AMutexOfAChildIsAskedWithoutTheParents) {
+  const auto clock = std::make_shared<ForkingTime>();
+  Client client{direct("forkrung"), {.clock = clock}};
+  Mutex mutex{client, fresh("forkrung")};
+  mutex.lock();
+  // Where the mutex is asked whether it is held, with its own in hand.
+  clock->in_child = [&] {
+    alarm(10);
+    const bool right = !mutex.held() && mutex.lease() == nullptr && mutex.rung() == Rung::lease();
+    _exit(right ? 0 : 1);
+  };
+  clock->arm();
+  EXPECT_TRUE(mutex.held());
+  ASSERT_GT(clock->child(), 0);
+  int status = 0;
+  waitpid(clock->child(), &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_NE(mutex.lease(), nullptr);
 }
 
 } // namespace

@@ -7,11 +7,14 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <semaphore>
 #include <stop_token>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace gatepost::test {
 namespace {
@@ -98,6 +101,77 @@ TEST(Listening, AConnectionThatHasEndedIsNotAborted) {
   open.release();
   ASSERT_TRUE(Freed::freed.try_acquire_for(patience()));
   EXPECT_NO_THROW(listener.stop());
+}
+
+/// Where somebody begins to listen.
+struct Told final : Wrapped {
+  Told(std::atomic<int> &to_break, std::atomic<bool> &listened_)
+      : Wrapped{std::make_unique<Silent>(to_break)}, listened{listened_} {}
+  ~Told() override { closed.release(); }
+  void listen(const std::string &) override { listened = true; }
+  std::atomic<bool> &listened;
+  static inline std::binary_semaphore closed{0};
+};
+
+TEST(Listening, AStopIsNotMissedWhileTheConnectionIsBeingOpened) {
+  // Where the server stands still then, the first LISTEN would have no end.
+  std::atomic<int> to_break{0};
+  std::atomic<bool> listened{false};
+  std::binary_semaphore opening{0}, open{0};
+  detail::Listener listener{[&] {
+                              opening.release();
+                              open.acquire();
+                              return std::make_unique<Told>(to_break, listened);
+                            },
+                            [](const std::string &) {},
+                            {},
+                            std::make_shared<MachineTime>()};
+  const detail::Listener::Subscription place{listener, "channel"};
+  opening.acquire();
+  listener.stop();
+  open.release();
+  ASSERT_TRUE(Told::closed.try_acquire_for(patience()));
+  EXPECT_FALSE(listened);
+}
+
+/// Where each notification arrives.
+struct Echo final : Wrapped {
+  struct Line {
+    std::mutex mutex;
+    std::vector<std::string> sent;
+  };
+  Echo(std::atomic<int> &to_break, Line &line_) : Wrapped{std::make_unique<Silent>(to_break)}, line{line_} {}
+  std::vector<std::string> notifications() override {
+    const std::lock_guard lock{line.mutex};
+    return std::exchange(line.sent, {});
+  }
+  Line &line;
+};
+
+TEST(Listening, AHookHoldsUpNobodyWhoWaits) {
+  std::atomic<int> to_break{0};
+  Echo::Line line;
+  std::atomic<const detail::Listener::Subscription *> waiter{nullptr};
+  std::future<unsigned long> beside;
+  std::promise<bool> held_up;
+  detail::Listener listener{[&] { return std::make_unique<Echo>(to_break, line); },
+                            [&](const std::string &channel) {
+                              const std::lock_guard lock{line.mutex};
+                              line.sent.push_back(channel);
+                            },
+                            {{},
+                             [&](std::string_view metric, double, std::string_view) {
+                               if (metric != "gatepost.client.notifications.arrive")
+                                 return;
+                               while (waiter == nullptr)
+                                 std::this_thread::yield();
+                               beside = std::async(std::launch::async, [&] { return waiter.load()->heard(); });
+                               held_up.set_value(beside.wait_for(patience()) != std::future_status::ready);
+                             }},
+                            std::make_shared<MachineTime>()};
+  const detail::Listener::Subscription place{listener, "channel"};
+  waiter = &place;
+  EXPECT_FALSE(held_up.get_future().get());
 }
 
 } // namespace

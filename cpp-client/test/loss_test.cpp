@@ -291,5 +291,66 @@ TEST(Loss, AYieldIsAskedForOnceTheLeaseIsAtRest) {
   EXPECT_TRUE(asking.get());
 }
 
+TEST(Loss, WhatACallbackHoldsOnToMayBeAGuard) {
+  // It ends with a guard that ends in its own callback.
+  FakeServer server;
+  auto client = std::make_unique<Client>(server.factory(), server.options());
+  auto other = std::make_shared<Lease>(client->acquire("other", 1h));
+  std::optional<Lease> lease;
+  lease.emplace(client->acquire("x", 30s, {.on_lost = [&lease, other](Loss) { lease.reset(); }}));
+  other.reset();
+  server.take_away("x");
+  server.advance(11s);
+  const bool ended = eventually([&] { return !server.is_held("other"); });
+  EXPECT_TRUE(ended);
+  // Its threads stand still, and it would wait for them.
+  if (!ended)
+    static_cast<void>(client.release());
+}
+
+TEST(Loss, ACallbackIsGoneWithItsGuard) {
+  FakeServer server;
+  Client client{server.factory(), server.options()};
+  const auto held = std::make_shared<int>();
+  std::optional<Lease> lease{client.acquire("x", 30s, {.on_lost = [held](Loss) {}})};
+  EXPECT_EQ(held.use_count(), 2);
+  (void)lease->release();
+  EXPECT_EQ(held.use_count(), 1);
+}
+
+/// Says when it is closed.
+struct Closing : Wrapped {
+  Closing(std::unique_ptr<Connection> inner_, std::atomic<int> &closed_)
+      : Wrapped{std::move(inner_)}, closed{closed_} {}
+  ~Closing() override { ++closed; }
+  std::atomic<int> &closed;
+};
+
+TEST(Loss, IsToldThoughItIsFoundBesideTheEnd) {
+  FakeServer server;
+  std::atomic<int> lost{0}, closed{0};
+  std::atomic<bool> stopped{false};
+  ClientOptions options = server.options();
+  options.metric = [&](std::string_view metric, double, std::string_view) { lost += metric == "gatepost.client.lost"; };
+  std::optional<Client> client{std::in_place, [&] { return std::make_unique<Closing>(server.factory()(), closed); },
+                               options};
+  std::optional<Lease> lease{client->acquire("x", 30s)};
+  server.advance(11s);
+  ASSERT_TRUE(eventually([&] { return server.renewals("x") == 1; }));
+  {
+    // The connection for renewals is closed when the client has begun to end.
+    const std::stop_callback until_the_end{lease->stop_token(), [&] {
+                                             stopped = true;
+                                             EXPECT_TRUE(eventually([&] { return closed > 0; }));
+                                           }};
+    server.take_away("x");
+    server.advance(11s);
+    ASSERT_TRUE(eventually([&] { return stopped.load(); }));
+    lease.reset();
+    client.reset();
+  }
+  EXPECT_EQ(lost, 1);
+}
+
 } // namespace
 } // namespace gatepost::test

@@ -366,5 +366,40 @@ TEST(Renewal, GrantsThatComeAndGoWakeNobody) {
   EXPECT_LE(clock->count(), 4 + 2 * ((boot_clock::now() - begun) / longest));
 }
 
+TEST(Renewal, TheHoldTimeEndsBeforeTheNextRenewal) {
+  FakeServer server;
+  Client client{server.factory(), server.options()};
+  const Lease lease = client.acquire("x", 30s, {.max_hold = 5s});
+  server.advance(6s);
+  EXPECT_TRUE(eventually([&] { return lease.loss() == Loss::hold_limit; }));
+  EXPECT_EQ(server.renewals("x"), 0u);
+}
+
+/// Has an answer to renewals that cannot be read.
+struct Garbled : Wrapped {
+  Garbled(std::unique_ptr<Connection> inner_, std::atomic<int> &asked_) : Wrapped{std::move(inner_)}, asked{asked_} {}
+  Rows execute(const std::string &sql, std::span<const Value> parameters) override {
+    if (sql.find("lease_renew_many") == std::string::npos)
+      return Wrapped::execute(sql, parameters);
+    ++asked;
+    return {{{"x", "no number", "lost", "broken"}}, false};
+  }
+  std::atomic<int> &asked;
+};
+
+TEST(Renewal, AnAnswerThatCannotBeReadRenewsNothing) {
+  FakeServer server;
+  std::atomic<int> asked{0};
+  Client client{[&] { return std::make_unique<Garbled>(server.factory()(), asked); }, server.options()};
+  const Lease lease = client.acquire("x", 30s);
+  const auto deadline = lease.deadline();
+  server.advance(11s);
+  ASSERT_TRUE(eventually([&] { return asked > 0; }));
+  // One that has failed is tried again, and one that has not only after 10 s.
+  server.advance(2s);
+  EXPECT_TRUE(eventually([&] { return asked > 1; }));
+  EXPECT_EQ(lease.deadline(), deadline);
+}
+
 } // namespace
 } // namespace gatepost::test

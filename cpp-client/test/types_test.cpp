@@ -8,16 +8,21 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <iterator>
 #include <limits>
 #include <mutex>
 #include <set>
 #include <thread>
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace gatepost::test {
 namespace {
@@ -262,6 +267,52 @@ TEST(Types, NamesWithQuotesAreRenewed) {
   const Lease lease = client.acquire(name, lasting);
   EXPECT_TRUE(is_renewed(lease));
   EXPECT_TRUE(is_held(name));
+}
+
+TEST(Connections, TheNumberOfALostSocketIsLeftAlone) {
+  // libpq closes its socket as soon as it sees the loss, and the next that is opened has its number.
+  for (const bool listening : {false, true}) {
+    const std::string application = "number" + std::to_string(listening);
+    auto connection = open_connection(direct(application));
+    if (listening)
+      connection->listen("number");
+    int ends[2];
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    // All the sockets that the process has.
+    const auto open = [] {
+      std::set<int> numbers;
+      for (int number = 0; number < 1024; ++number)
+        if (struct stat status; fstat(number, &status) == 0 && S_ISSOCK(status.st_mode))
+          numbers.insert(number);
+      return numbers;
+    };
+    const std::set<int> before = open();
+    ASSERT_EQ(terminate(application), 1);
+    EXPECT_TRUE(eventually([&] {
+      try {
+        connection->execute("SELECT 1", {});
+        return false;
+      } catch (const unavailable &) {
+        return true;
+      }
+    }));
+    const std::set<int> after = open();
+    std::vector<int> freed;
+    std::set_difference(before.begin(), before.end(), after.begin(), after.end(), std::back_inserter(freed));
+    ASSERT_FALSE(freed.empty());
+    for (const int number : freed)
+      dup2(ends[0], number);
+    connection->abort();
+    connection.reset();
+    EXPECT_EQ(send(ends[1], "x", 1, MSG_NOSIGNAL), 1);
+    EXPECT_EQ(send(ends[0], "x", 1, MSG_NOSIGNAL), 1);
+    for (const int number : freed) {
+      EXPECT_EQ(fcntl(number, F_GETFD), 0) << "closed, though it is another's";
+      close(number);
+    }
+    close(ends[0]);
+    close(ends[1]);
+  }
 }
 
 } // namespace

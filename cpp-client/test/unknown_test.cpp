@@ -1,6 +1,9 @@
 // Lost answers: settled by the request id, or unknown.
 #include "proxy.hpp"
 #include "server.hpp"
+#include "wrapped.hpp"
+
+#include <gatepost/fake.hpp>
 
 #include <gtest/gtest.h>
 
@@ -219,6 +222,76 @@ TEST(Unknown, AWarningAtCommitIsNoGrant) {
   ask("SELECT pg_reload_conf()");
   worker.join();
   EXPECT_TRUE(granted);
+}
+
+/// Answers one statement, "SELECT 1", only when it has been cut.
+struct Cut : Wrapped {
+  struct Story {
+    std::atomic<bool> answered{false};
+    std::atomic<int> reused{0};
+  };
+  Cut(std::unique_ptr<Connection> inner_, Story &story_) : Wrapped{std::move(inner_)}, story{story_} {}
+  Rows execute(const std::string &sql, std::span<const Value> parameters) override {
+    story.reused += aborted;
+    if (sql == "SELECT 1" && !story.answered.exchange(true)) {
+      EXPECT_TRUE(eventually([&] { return aborted.load(); }));
+    }
+    return Wrapped::execute(sql, parameters);
+  }
+  void abort() noexcept override { aborted = true; }
+  Story &story;
+  std::atomic<bool> aborted{false};
+};
+
+TEST(Unknown, AConnectionThatWasCutBesideItsAnswerIsNotUsedAgain) {
+  FakeServer server;
+  Cut::Story story;
+  ClientOptions options = server.options();
+  options.call_timeout = 500ms;
+  Client client{[&] { return std::make_unique<Cut>(server.factory()(), story); }, options};
+  // On a busy machine the time is over before it is sent.
+  const auto answered = [&](const char *sql) {
+    return eventually([&] {
+      try {
+        return client.execute(sql).first() == "1";
+      } catch (const unavailable &) {
+        return false;
+      }
+    });
+  };
+  EXPECT_TRUE(answered("SELECT 1"));
+  EXPECT_TRUE(answered("SELECT pg_backend_pid()"));
+  EXPECT_EQ(story.reused, 0);
+}
+
+TEST(Unknown, WhatHasNoConnectionInTimeIsNotSent) {
+  FakeServer server;
+  std::atomic<int> sent{0};
+  ClientOptions options = server.options();
+  options.call_timeout = 500ms;
+  boot_clock::time_point over{};
+  Client client{[&] {
+                  EXPECT_TRUE(eventually([&] { return boot_clock::now() > over; }));
+                  return std::make_unique<Wrapped>(server.factory()(), [&](auto &&...) { ++sent; });
+                },
+                options};
+  over = boot_clock::now() + 1s;
+  EXPECT_THROW(client.execute("SELECT 1"), unavailable);
+  EXPECT_EQ(sent, 0);
+}
+
+TEST(Unknown, ASessionThatTheServerEndedForIdlenessIsReplaced) {
+  std::atomic<int> opened{0};
+  FakeServer server;
+  Client client{[&] {
+                  return std::make_unique<Wrapped>(server.factory()(), [first = ++opened == 1](auto &&...) {
+                    if (first)
+                      throw_for("57P05", "terminating connection due to idle-session timeout");
+                  });
+                },
+                server.options()};
+  EXPECT_TRUE(client.try_acquire("x"));
+  EXPECT_GT(opened, 1);
 }
 
 } // namespace
