@@ -111,7 +111,7 @@ void Keeper::let_go(const std::shared_ptr<Hold> &hold) noexcept {
     return;
   const bool in_callback = std::this_thread::get_id() == telling_on_;
   settled_.wait(lock, [&] { return stopping_ || (!hold->in_flight && (in_callback || !hold->firing)); });
-  if (!hold->firing && !mutant("captures_end_in_the_keeper"))
+  if (!hold->firing && !mutant("callbacks_outlive_their_guard"))
     callbacks = std::move(hold->callbacks);
 }
 
@@ -465,7 +465,7 @@ void Keeper::tell(std::unique_lock<std::mutex> &lock, const News &news) {
   static const Callbacks silent{};
   Hold &hold = *news.hold;
   // Of a guard that has ended only the hooks hear.
-  const Callbacks &callbacks = (hold.kept || mutant("told_after_the_end")) && hold.callbacks ? *hold.callbacks : silent;
+  const Callbacks &callbacks = hold.callbacks ? *hold.callbacks : silent;
   hold.firing = true;
   telling_on_ = std::this_thread::get_id();
   lock.unlock();
@@ -479,7 +479,7 @@ void Keeper::tell(std::unique_lock<std::mutex> &lock, const News &news) {
     hooks_.log(LogLevel::error, "a callback of lease \"" + hold.name.text() + "\" threw");
   }
   lock.lock();
-  if (!hold.kept && !mutant("captures_end_in_the_keeper")) {
+  if (!hold.kept && !mutant("callbacks_outlive_their_guard")) {
     std::unique_ptr<Callbacks> ended = std::move(hold.callbacks);
     lock.unlock();
     ended.reset();
