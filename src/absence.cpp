@@ -8,8 +8,10 @@ namespace {
 // An insert of the name changes this very page, and so does whatever gives part of its range to another: a split, or
 // its deletion. Each is logged, so the page's position in the log rises with it.
 bool is_unchanged(Relation index, const KnownLeaf &known) {
-  // A table that its own transaction made is emptied in its file.
-  if (known.lsn == InvalidXLogRecPtr || known.index_file != pg::file_of(index) ||
+  // A page may keep its position in the next file, or have none. A table that its own transaction made is emptied in
+  // its file.
+  if ((known.lsn == InvalidXLogRecPtr && !mutant("pages_without_position_known")) ||
+      (known.index_file != pg::file_of(index) && !mutant("former_files_believed")) ||
       (!pg::has_block(index, known.leaf) && !mutant("pages_past_the_end")))
     return false;
   const Buffer leaf = ReadBuffer(index, known.leaf);
@@ -46,7 +48,7 @@ bool lacks(Relation index, BTScanInsert key, Page page) {
 
 bool has_no_entry(Relation index, Datum first, KnownLeaf *known) {
   // Without a log nothing tells of a change.
-  if (!RelationNeedsWAL(index))
+  if (!RelationNeedsWAL(index) && !mutant("unlogged_changes_unseen"))
     return false;
   if (is_unchanged(index, *known))
     return true;
