@@ -4,6 +4,7 @@
 #include "durability.hpp"
 #include "fenced_shapes.hpp"
 #include "history.hpp"
+#include "late_calls.hpp"
 #include "lease_state.hpp"
 #include "pg.hpp"
 #include "refusals.hpp"
@@ -29,6 +30,7 @@ void _PG_init(void) {
   register_durability();
   register_fenced_shapes();
   register_history();
+  register_late_calls();
   register_refusals();
   define_test_settings();
   MarkGUCPrefixReserved("gatepost");

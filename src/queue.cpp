@@ -4,6 +4,7 @@
 #include "grant.hpp"
 #include "hash.hpp"
 #include "identity.hpp"
+#include "late_calls.hpp"
 #include "locks.hpp"
 #include "mutant.hpp"
 
@@ -61,14 +62,18 @@ HeapTuple head_of(const Queue &queue, LeaseName name, uint64 key, const Moment &
   return head;
 }
 
-bool is_watched(const Queue &queue, LeaseName name, uint64 key, const Moment &moment) {
-  bool watched = false;
-  each_row_of(queue, name, key, [&](const QueueRow &row) {
-    watched =
-        is_watcher(row.data()) && !row.arriving && is_current(row.data(), moment) && is_of_name(queue, row.tuple, name);
-    return !watched && is_watcher(row.data());
+// Whether somebody outside is to be told: a watcher, who comes first, or the first in the queue when nobody inside
+// stands before him. Who is in flight counts, since nobody tells him later. By key, as the channel is. Each: (visit).
+template <class Each> bool calls_any(const Queue &queue, uint64 key, Each each) {
+  const Moment moment = this_moment();
+  bool called = false;
+  each([&](const QueueRow &row) {
+    if (!is_current(row.data(), moment) || (!row.settled() && mutant("arriving_places_uncalled")))
+      return true;
+    called = is_watcher(row.data()) || !insider_stands_before(queue_text_of(queue, row.tuple).before, key);
+    return false;
   });
-  return watched;
+  return called;
 }
 
 [[noreturn]] void refuse_request() {
@@ -244,18 +249,19 @@ void open_call(OutsideCall *call, LeaseName name, uint64 key, bool wanted) {
   call->open = wanted && try_open_queue(&call->queue, AccessShareLock, 0);
 }
 
+bool calls_outside(const Queue &queue, uint64 key) {
+  return calls_any(queue, key, [&](auto visit) { each_row(queue, key, visit); });
+}
+
 void look_outside(OutsideCall *call) {
   if (!call->open)
     return;
-  const Moment moment = this_moment();
-  if (is_watched(call->queue, call->name, call->key, moment)) {
-    call->called = true;
-    return;
-  }
-  const HeapTuple head = head_of(call->queue, call->name, call->key, moment);
-  call->called = head != nullptr && !insider_stands_before(queue_text_of(call->queue, head).before, call->key);
+  call->called =
+      calls_any(call->queue, call->key, [call](auto visit) { each_row_of(call->queue, call->name, call->key, visit); });
   if (mutant("everybody_notified"))
     call->called = true;
+  if (!call->called)
+    note_freed(call->key);
 }
 
 void close_call(OutsideCall *call) {

@@ -50,10 +50,13 @@ struct OutsideCall {
 // Before the mutex; does nothing unless wanted. Without the locks at once, nobody is told: they ask again by
 // themselves.
 void open_call(OutsideCall *call, LeaseName name, uint64 key, bool wanted);
-// Under the mutex, when the name has become free.
+// Under the mutex, when the name has become free. When nobody is to be told, the transaction looks again at its end.
 void look_outside(OutsideCall *call);
 // After it.
 void close_call(OutsideCall *call);
+
+// Whether somebody outside who waits for the key or watches it is to be told.
+bool calls_outside(const Queue &queue, uint64 key);
 
 // The channel of a name.
 const char *channel_of(uint64 key);

@@ -53,12 +53,16 @@ void forget_sequence_shape(Datum, int, uint32) {
   shape_news++;
 }
 
+Oid found_oid(Known known) {
+  const Oid schema = get_namespace_oid("gatepost", true);
+  return OidIsValid(schema) ? get_relname_relid(known_names[known], schema) : InvalidOid;
+}
+
 Oid oid_of(Known known) {
   auto &relation = remembered[known];
   if (OidIsValid(relation.oid))
     return relation.oid;
-  const Oid schema = get_namespace_oid("gatepost", true);
-  const Oid oid = OidIsValid(schema) ? get_relname_relid(known_names[known], schema) : InvalidOid;
+  const Oid oid = found_oid(known);
   if (!OidIsValid(oid))
     ereport(ERROR,
             (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("relation gatepost.%s does not exist", known_names[known]),
@@ -356,6 +360,8 @@ void lock_primary_key(const Slots &slots) {
 void close_slots(Slots *slots) { close(slots, slots->mode); }
 
 void close_slots_written(Slots *slots) { close(slots, NoLock); }
+
+bool has_queue() { return OidIsValid(found_oid(queue_known)); }
 
 bool try_open_queue(Queue *queue, LOCKMODE mode, int64 patience_us) {
   return try_open(queue, queue_known, mode, mode != AccessShareLock, patience_us, [patience_us](Relation rel) {

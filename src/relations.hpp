@@ -37,7 +37,10 @@ void close_slots(Slots *slots);
 // After a write: the table lock stays until the transaction ends, as for any writer.
 void close_slots_written(Slots *slots);
 
-// The same for queue.
+// Whether queue is there at all.
+bool has_queue();
+
+// The same as for lease_slots.
 bool try_open_queue(Queue *queue, LOCKMODE mode, int64 patience_us);
 void open_queue(Queue *queue, LOCKMODE mode);
 void close_queue(Queue *queue);

@@ -276,6 +276,55 @@ give_back('hand');
 is(told($channel), 0, 'not any more when the watch is over');
 $inside->{session}->quit;
 
+# A transaction that frees a name and goes on looks again at its end: who has come meanwhile, found the name in flight.
+$release = q(SELECT gatepost.lease_release(name, token) FROM gatepost.leases WHERE name = 'long');
+for my $begin ("BEGIN; $release", "BEGIN; SAVEPOINT s; $release; RELEASE s", q(BEGIN; SELECT gatepost.lease_break('long')))
+{
+	acquire($node, 'long', '1 h');
+	session_query($holder, $begin);
+	session_query($listener, 'LISTEN "' . ($channel = outside('long', 1)) . '"');
+	is(ask('long', 1), '', "$begin: who comes before the commit gets nothing");
+	is(told($channel), 0, 'and is not told yet');
+	session_query($holder, 'COMMIT');
+	is(told($channel), 1, 'he is at the commit');
+	isnt(ask('long', 1), '', 'and is served');
+	give_back('long');
+}
+acquire($node, 'long', '1 h');
+session_query($holder, "BEGIN; $release");
+query($node, q(SELECT gatepost.lease_watch('long')));
+is(told($channel), 0, 'nor a watcher before the commit');
+session_query($holder, 'COMMIT');
+is(told($channel), 1, 'but at it');
+query($node, q(SELECT gatepost.lease_unwatch('long')));
+
+acquire($node, 'long', '1 h');
+my $leaver = inside('long');
+outside('long', 2);
+session_query($holder, "BEGIN; $release");
+query($node, "SELECT pg_cancel_backend($leaver->{pid})");
+$node->poll_query_until('postgres', "SELECT count(*) = 0 FROM gatepost.waiters WHERE pid = $leaver->{pid}")
+  or die 'he waits on';
+is(told($channel), 0, 'the first was inside when the name was freed, and has left');
+session_query($holder, 'COMMIT');
+is(told($channel), 1, 'the next is told at the commit');
+isnt(ask('long', 2), '', 'and is served');
+end_session($leaver->{session});
+
+session_query($holder, "BEGIN; SAVEPOINT s; $release; ROLLBACK TO s");
+outside('long', 3);
+told($channel);
+session_query($holder, 'COMMIT');
+is(told($channel), 0, 'a release that was rolled back tells nobody at the commit');
+query($node, unqueue('long', 3));
+
+# Who is about to come or to leave, in a transaction that is still open, is told too: nobody would later.
+session_query($holder, 'BEGIN; ' . enqueue('long', 4));
+give_back('long');
+is(told($channel), 1, 'a place that is not committed is told');
+session_query($holder, 'COMMIT');
+isnt(ask('long', 4), '', 'and served when it is');
+
 # A receiver that listens first and then looks misses nothing: released in between, the look finds it.
 $token = acquire($node, 'between', '1 h');
 $channel = outside('between', 1);
@@ -283,6 +332,16 @@ give_back('between');
 session_query($listener, qq(LISTEN "$channel"));
 is(told($channel), 0, 'a release before LISTEN is not heard');
 isnt(ask('between', 1), '', 'and found by the look after it');
+
+# The queue itself may be gone by the end.
+acquire($node, 'last', '1 h');
+is( session_error(
+		$holder, q(
+	BEGIN;
+	SELECT gatepost.lease_break('last'), pg_sleep(0.01);
+	DROP EXTENSION gatepost;
+	COMMIT)),
+	'', 'a transaction that frees a name may drop the extension');
 
 $_->quit for $holder, $listener;
 no_lock_left($node, 'nothing is left locked');
