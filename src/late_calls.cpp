@@ -1,8 +1,11 @@
 #include "late_calls.hpp"
 
 #include "clock.hpp"
+#include "locks.hpp"
 #include "mutant.hpp"
 #include "queue.hpp"
+#include "slot_walk.hpp"
+#include "waiters.hpp"
 
 namespace gatepost {
 namespace {
@@ -10,35 +13,77 @@ namespace {
 struct Freed {
   uint64 key;
   SubTransactionId subtransaction;
-  int64 looked; // monotonic clock
+  LeaseName name; // in TopTransactionContext
+  int64 since;    // monotonic clock
+  bool called;
 };
 
-// Who waits for more names than these asks again by himself.
+// For more names than these the look at the call has to do.
 constexpr int most_freed = 512;
 Freed freed[most_freed];
 int freed_count;
 
-// A commit that comes as soon as this is as good as a look.
+// A commit that comes as soon as this is as good as another look.
 constexpr int64 at_once_us = 1000;
 
 bool any_late(int64 now) {
   for (int i = 0; i < freed_count; i++)
-    if (now - freed[i].looked >= at_once_us)
+    if (now - freed[i].since >= at_once_us)
       return true;
   return false;
 }
 
-void call_late() {
-  Queue queue;
-  // This transaction may have dropped the extension.
-  if ((!has_queue() && !mutant("dropped_queue_asked")) || !try_open_queue(&queue, AccessShareLock, 0))
+// The slots of the name that this transaction has freed; an integer list.
+List *freed_slots(const Slots &slots, LeaseName name) {
+  List *numbers = NIL;
+  SlotWalk walk;
+  begin_walk(&walk, slots, name, 0, PG_INT32_MAX);
+  while (const SlotVersions *found = next_slot(&walk))
+    if (found->has_row && found->own_change && found->row.state != stored::held && found->row.kind != kind::semaphore)
+      numbers = lappend_int(numbers, found->slot);
+  end_walk(&walk);
+  return numbers;
+}
+
+void begin_turn(const Slots &slots, const Freed &what) {
+  // A stopped backend must not keep the commit from others.
+  constexpr int64 patience_us = 10 * 1000;
+  if (mutant("turns_from_the_call") || !mutex_try(LockClass::mutex, what.key, patience_us))
     return;
+  const Moment moment = this_moment();
+  ListCell *cell;
+  foreach (cell, freed_slots(slots, what.name)) {
+    const Look found = look(slots, what.name, lfirst_int(cell));
+    SlotData data = copy_of(found.row);
+    data.deadline = moment.now;
+    data.boot = moment.boot;
+    update_slot(slots, found.row, data);
+  }
+  mutex_unlock(LockClass::mutex, what.key);
+}
+
+void look_late() {
+  // This transaction may have dropped the extension.
+  if (!has_queue() && !mutant("dropped_queue_asked"))
+    return;
+  Queue queue;
+  Slots slots;
+  if (!try_open_queue(&queue, AccessShareLock, 0))
+    return;
+  if (!try_open_slots(&slots, RowExclusiveLock, false, 0))
+    return close_queue(&queue);
   // For long values.
   PushActiveSnapshot(GetTransactionSnapshot());
-  for (int i = 0; i < freed_count; i++)
-    if (calls_outside(queue, freed[i].key))
-      notify_outside(freed[i].key);
+  for (int i = 0; i < freed_count; i++) {
+    const Freed &what = freed[i];
+    const bool outside = calls_outside(queue, what.key);
+    if (outside && !what.called)
+      notify_outside(what.key);
+    if (outside || others_wait(what.key))
+      begin_turn(slots, what);
+  }
   PopActiveSnapshot();
+  close_slots(&slots);
   close_queue(&queue);
 }
 
@@ -46,7 +91,7 @@ void on_transaction(XactEvent event, void *) {
   switch (event) {
   case XACT_EVENT_PRE_COMMIT:
     if (freed_count > 0 && any_late(monotonic_us()) && !mutant("freed_looked_once"))
-      call_late();
+      look_late();
     break;
   case XACT_EVENT_COMMIT:
   case XACT_EVENT_ABORT:
@@ -75,13 +120,20 @@ void on_subtransaction(SubXactEvent event, SubTransactionId mine, SubTransaction
 
 } // namespace
 
-void note_freed(uint64 key) {
+void note_freed(uint64 key, LeaseName name, bool called) {
+  if (freed_count == most_freed)
+    return;
   const SubTransactionId here = GetCurrentSubTransactionId();
   for (int i = freed_count - 1; i >= 0; i--)
-    if (freed[i].key == key && freed[i].subtransaction == here)
+    if (freed[i].key == key && freed[i].subtransaction == here) {
+      freed[i].called |= called;
       return;
-  if (freed_count < most_freed)
-    freed[freed_count++] = {key, here, monotonic_us()};
+    }
+  const auto bytes = name.bytes();
+  const MemoryContext outer = MemoryContextSwitchTo(TopTransactionContext);
+  const LeaseName copy{cstring_to_text_with_len(bytes.data(), static_cast<int>(bytes.size()))};
+  MemoryContextSwitchTo(outer);
+  freed[freed_count++] = {key, here, copy, monotonic_us(), called};
 }
 
 void register_late_calls() {

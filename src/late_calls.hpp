@@ -1,12 +1,15 @@
-// Names that a transaction has freed while nobody outside the server was to be told. It may go on for long, and whoever
-// comes meanwhile finds the name in flight: so it looks again before it commits.
+// Names that a transaction has freed by a release or break. It may go on for long, and to others they are free from its
+// commit on: so before that it looks again who waits. Outside the server: whoever has come meanwhile has found the name
+// in flight, and is told. Wherever the first waits: the time for which the name is his begins anew.
 #pragma once
 
+#include "arguments.hpp"
 #include "pg.hpp"
 
 namespace gatepost {
 
-void note_freed(uint64 key);
+// called: who waits outside will be told anyway.
+void note_freed(uint64 key, LeaseName name, bool called);
 
 void register_late_calls();
 

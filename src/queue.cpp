@@ -260,8 +260,7 @@ void look_outside(OutsideCall *call) {
       calls_any(call->queue, call->key, [call](auto visit) { each_row_of(call->queue, call->name, call->key, visit); });
   if (mutant("everybody_notified"))
     call->called = true;
-  if (!call->called)
-    note_freed(call->key);
+  note_freed(call->key, call->name, call->called);
 }
 
 void close_call(OutsideCall *call) {

@@ -4,7 +4,7 @@
 //
 //   first is       told by                                        the others hold back
 //   inside         its latch, after the commit that freed         10 ms
-//   outside        NOTIFY, sent by the release or break itself    50 ms after a release or break
+//   outside        NOTIFY, of the commit of a release or break    50 ms after a release or break
 //
 // Freed by a rollback, a lapse or the death of a session nobody can notify: who waits outside asks again at the
 // holder's deadline or each second, and nobody holds back.
@@ -50,7 +50,7 @@ struct OutsideCall {
 // Before the mutex; does nothing unless wanted. Without the locks at once, nobody is told: they ask again by
 // themselves.
 void open_call(OutsideCall *call, LeaseName name, uint64 key, bool wanted);
-// Under the mutex, when the name has become free. When nobody is to be told, the transaction looks again at its end.
+// Under the mutex, when the name has become free. The transaction looks again before it commits: late_calls.hpp.
 void look_outside(OutsideCall *call);
 // After it.
 void close_call(OutsideCall *call);

@@ -285,8 +285,11 @@ for my $begin ("BEGIN; $release", "BEGIN; SAVEPOINT s; $release; RELEASE s", q(B
 	session_query($listener, 'LISTEN "' . ($channel = outside('long', 1)) . '"');
 	is(ask('long', 1), '', "$begin: who comes before the commit gets nothing");
 	is(told($channel), 0, 'and is not told yet');
+	later(60);
 	session_query($holder, 'COMMIT');
 	is(told($channel), 1, 'he is at the commit');
+	later(49);
+	is(acquire($node, 'long', '1 h'), '', 'and not overtaken after it');
 	isnt(ask('long', 1), '', 'and is served');
 	give_back('long');
 }
