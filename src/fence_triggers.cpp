@@ -49,6 +49,11 @@ AttrNumber fence_column(Relation rel, const char *name) {
   if (TupleDescAttr(RelationGetDescr(rel), column - 1)->atttypid != INT8OID)
     ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("fence column \"%s\" of relation \"%s\" is not bigint",
                                                                name, RelationGetRelationName(rel))));
+  // Its value would be made anew after the row has been stamped.
+  if (TupleDescAttr(RelationGetDescr(rel), column - 1)->attgenerated != '\0' && !mutant("generated_marks_stamped"))
+    ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                    errmsg("fence column \"%s\" of relation \"%s\" is generated", name, RelationGetRelationName(rel)),
+                    errdetail("A generated column keeps no mark.")));
   return column;
 }
 
@@ -146,13 +151,17 @@ void require_use_of_row(Fence *fence, const TriggerData *call, HeapTuple row) {
 // just read.
 int64 stamp(Fence *fence, const TriggerData *call) {
   const Oid relation = RelationGetRelid(call->tg_relation);
+  const char *lease = fence->arguments.lease;
   const int64 running = token_of_running_update(relation);
-  if (running != 0)
+  if (running != 0) {
+    // The row's mark knows no grant after which nobody has written the row yet.
+    if (lease[0] != '\0' && !mutant("own_token_for_lease"))
+      require_use(call, lease);
     return running;
+  }
   if (fence->version == uses_version())
     return fence->token;
   int used = 1;
-  const char *lease = fence->arguments.lease;
   fence->token = lease[0] != '\0' ? token_asked_for(lease) : only_token_asked_for(&used);
   if (fence->token == 0 && lease[0] != '\0')
     refuse_unused(call, lease);

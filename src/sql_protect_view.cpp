@@ -51,6 +51,15 @@ List *later_triggers(List *gaps, Oid relation, const char *stamping) {
   return gaps;
 }
 
+List *column_gap(List *gaps, Oid relation, const char *column) {
+  const AttrNumber number = get_attnum(relation, column);
+  if (number <= 0)
+    return lappend(gaps, psprintf("column %s does not exist", column));
+  if (get_atttype(relation, number) != INT8OID)
+    return lappend(gaps, psprintf("column %s is not bigint", column));
+  return get_attgenerated(relation, number) == '\0' ? gaps : lappend(gaps, psprintf("column %s is generated", column));
+}
+
 List *gaps_of(Oid relation, List *triggers, const FenceTrigger &protection) {
   List *gaps = NIL;
   const FenceTrigger *statement = statement_trigger_of(triggers);
@@ -65,9 +74,7 @@ List *gaps_of(Oid relation, List *triggers, const FenceTrigger &protection) {
     gaps = lappend(gaps, psprintf("trigger %s is missing", row_trigger));
   if (protection.arguments.mode != FenceMode::by_column)
     return gaps;
-  const char *column = protection.arguments.column;
-  if (get_attnum(relation, column) <= 0)
-    gaps = lappend(gaps, psprintf("column %s does not exist", column));
+  gaps = column_gap(gaps, relation, protection.arguments.column);
   return rows != nullptr ? later_triggers(gaps, relation, rows->name) : gaps;
 }
 

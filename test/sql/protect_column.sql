@@ -87,6 +87,16 @@ SELECT guarded, gaps FROM gatepost.fenced_tables WHERE relation = 't'::regclass;
 SELECT pg_temp.try('UPDATE t SET v = 7 WHERE id = 1');
 SELECT gatepost.fence_protect('t', 't', 'mark', 'any');
 SELECT guarded, gaps FROM gatepost.fenced_tables WHERE relation = 't'::regclass;
+-- one of another type or of a generated value keeps no mark, and shuts the table too
+ALTER TABLE t ALTER mark TYPE numeric;
+SELECT guarded, gaps FROM gatepost.fenced_tables WHERE relation = 't'::regclass;
+BEGIN; SELECT gatepost.fence_use('t', :second); SELECT pg_temp.try('UPDATE t SET v = 7 WHERE id = 1'); ROLLBACK;
+ALTER TABLE t DROP mark, ADD mark bigint GENERATED ALWAYS AS (id) STORED;
+SELECT guarded, gaps FROM gatepost.fenced_tables WHERE relation = 't'::regclass;
+BEGIN;
+SELECT gatepost.fence_use('t', :second);
+SELECT sql, pg_temp.try(sql) FROM unnest(ARRAY['INSERT INTO t VALUES (4)', 'UPDATE t SET v = 7', 'DELETE FROM t']) WITH ORDINALITY AS u(sql, n) ORDER BY n;
+ROLLBACK;
 DROP TABLE t;
 DROP FUNCTION lower_mark;
 DROP SCHEMA "column" CASCADE;

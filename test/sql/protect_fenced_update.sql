@@ -59,6 +59,15 @@ SELECT gatepost.fenced_update('t', '{"id": 1, "place": 1}', '{"v": 4}', :token);
 SELECT id, v, fence = :token FROM t ORDER BY id;
 DROP TRIGGER a ON t;
 
+-- where a lease is named beside the column, who is superseded is refused at rows too that nobody has written since
+SELECT gatepost.fence_protect(r, 'x:1', 'fence') FROM unnest(ARRAY['t', 'p']::regclass[]) r;
+SELECT gatepost.lease_release('x:1', :token);
+SELECT gatepost.lease_acquire('x:1', '1 h') AS next \gset
+SELECT pg_temp.each(:token);
+BEGIN; SELECT gatepost.fence_use('x:1', :next); SELECT pg_temp.each(:next); ROLLBACK;
+SELECT v, fence = :token FROM t WHERE id = 1;
+SELECT gatepost.fence_protect(r, NULL, 'fence') FROM unnest(ARRAY['t', 'p']::regclass[]) r;
+
 -- tokens of another issuer: any positive number, and no history is read into it
 SELECT gatepost.fence_protect('t', NULL, 'fence', 'any');
 SELECT pg_temp.ask('SELECT gatepost.fenced_update(''t'', ''{"id": 1, "place": 1}'', ''{"v": 5}'', $1)', token) FROM (VALUES
