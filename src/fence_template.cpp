@@ -163,6 +163,28 @@ bool names_the_same(Template *parsed, Relation rel, HeapTuple row) {
   return same;
 }
 
+List *template_gaps(const char *text, Oid relation) {
+  List *gaps = NIL;
+  Piece piece;
+  for (const char *rest = text; next_piece(text, &rest, &piece);) {
+    if (!piece.column)
+      continue;
+    const char *name = pnstrdup(piece.text, piece.size);
+    HeapTuple tuple = SearchSysCacheAttName(relation, name);
+    if (!HeapTupleIsValid(tuple)) {
+      gaps = lappend(gaps, psprintf("column %s does not exist", name));
+      continue;
+    }
+    const auto column = reinterpret_cast<Form_pg_attribute>(GETSTRUCT(tuple));
+    if (column->attgenerated != '\0')
+      gaps = lappend(gaps, psprintf("column %s is generated", name));
+    else if (!is_fit(column))
+      gaps = lappend(gaps, psprintf("column %s is of type %s", name, format_type_be(column->atttypid)));
+    ReleaseSysCache(tuple);
+  }
+  return gaps;
+}
+
 std::string_view name_of_row(const Template &parsed, Relation rel, HeapTuple row) {
   // A row that changes its name has two.
   static char buffers[2][longest_name];

@@ -35,6 +35,9 @@ bool names_the_same(Template *parsed, Relation rel, HeapTuple row);
 // depends on settings or whose equal values have several texts, or a generated column.
 Template parse_template(const char *text, Relation rel);
 
+// What parse_template() would refuse in the columns as they are now: texts.
+List *template_gaps(const char *text, Oid relation);
+
 // The name for one row, in a buffer of this function's that is good until its next call but one. Errors: LG003 when a
 // column is null, 22023 when the name is empty or too long.
 std::string_view name_of_row(const Template &parsed, Relation rel, HeapTuple row);

@@ -1,5 +1,7 @@
 // SQL door: what the view fenced_tables shows.
 #include "edge.hpp"
+#include "fence_template.hpp"
+#include "mutant.hpp"
 #include "protection.hpp"
 
 using namespace gatepost;
@@ -72,6 +74,8 @@ List *gaps_of(Oid relation, List *triggers, const FenceTrigger &protection) {
     gaps = trigger_gap(gaps, rows);
   else if (needs_row_trigger(relation, protection))
     gaps = lappend(gaps, psprintf("trigger %s is missing", row_trigger));
+  if (protection.arguments.mode == FenceMode::by_template && !mutant("lost_columns_unsaid"))
+    return list_concat(gaps, template_gaps(protection.arguments.lease, relation));
   if (protection.arguments.mode != FenceMode::by_column)
     return gaps;
   gaps = column_gap(gaps, relation, protection.arguments.column);

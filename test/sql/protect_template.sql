@@ -71,6 +71,15 @@ SELECT pg_temp.try('INSERT INTO typed VALUES (-32768, -2147483648, -922337203685
   pg_temp.try('INSERT INTO typed VALUES (0, 0, 0, ''a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'', NULL, ''x'', ''a'')');
 SELECT gatepost.fence_protect('typed', '{f}');
 SELECT pg_temp.try('INSERT INTO typed (f) VALUES (repeat(''long'', 300))'), pg_temp.try('INSERT INTO typed (f) VALUES (repeat(md5(''x''), 10000))');
+-- a column that no longer fits shuts the table, and the view says so
+ALTER TABLE t RENAME id TO number;
+ALTER TABLE typed DROP f, ADD f text GENERATED ALWAYS AS (g || g) STORED;
+SELECT gatepost.fence_protect('t', 't:{number}');
+ALTER TABLE t ALTER number TYPE numeric;
+SELECT relation, guarded, gaps FROM gatepost.fenced_tables WHERE relation::text IN ('t', 'p', 'typed') ORDER BY relation::text;
+ALTER TABLE t DROP number;
+SELECT relation, guarded, gaps FROM gatepost.fenced_tables WHERE relation = 't'::regclass;
+SELECT pg_temp.try('INSERT INTO t VALUES (1)'), pg_temp.try('INSERT INTO typed (g) VALUES (''a'')');
 DROP TABLE t, p, typed;
 DROP FUNCTION other_id, leave_out, write_two;
 DROP SCHEMA template CASCADE;
