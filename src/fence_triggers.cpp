@@ -147,6 +147,22 @@ void require_use_of_row(Fence *fence, const TriggerData *call, HeapTuple row) {
   memcpy(fence->name, name.data(), name.size());
 }
 
+// A mark of another lease's token would lock this one's holder out.
+void require_token_of_use(const Fence *fence, const TriggerData *call, int64 token) {
+  const char *lease = fence->arguments.lease;
+  require_use(call, lease);
+  // Permits of one semaphore are of one name, and several can be in use.
+  if (fence->arguments.issuer != Issuer::gatepost || uses_token(lease, token) || mutant("other_tokens_stamped"))
+    return;
+  const int64 used = token_in_use(lease);
+  count(call, lease, token, used, RefusalReason::token_of_other_lease);
+  ereport(ERROR,
+          (errcode(token_of_other_lease),
+           errmsg("token %lld is not the one of lease \"%s\" that is in use", static_cast<long long>(token), lease),
+           errdetail("Relation \"%s\" is protected by that lease, and token %lld of it is in use.",
+                     RelationGetRelationName(call->tg_relation), static_cast<long long>(used))));
+}
+
 // The token that rows are stamped with: never the value that a statement writes, since an ORM writes back what it has
 // just read.
 int64 stamp(Fence *fence, const TriggerData *call) {
@@ -156,7 +172,7 @@ int64 stamp(Fence *fence, const TriggerData *call) {
   if (running != 0) {
     // The row's mark knows no grant after which nobody has written the row yet.
     if (lease[0] != '\0' && !mutant("own_token_for_lease"))
-      require_use(call, lease);
+      require_token_of_use(fence, call, running);
     return running;
   }
   if (fence->version == uses_version())

@@ -65,6 +65,9 @@ SELECT gatepost.lease_release('x:1', :token);
 SELECT gatepost.lease_acquire('x:1', '1 h') AS next \gset
 SELECT pg_temp.each(:token);
 BEGIN; SELECT gatepost.fence_use('x:1', :next); SELECT pg_temp.each(:next); ROLLBACK;
+-- nor does another token than the one in use come in, which would lock the holder out
+SELECT gatepost.lease_acquire('x:2', '1 h') AS later \gset
+BEGIN; SELECT gatepost.fence_use('x:1', :next); SELECT regexp_replace(pg_temp.each(token), '[0-9]{9,}', 'OTHER') FROM (VALUES (:token), (:later)) AS u(token); ROLLBACK;
 SELECT v, fence = :token FROM t WHERE id = 1;
 SELECT gatepost.fence_protect(r, NULL, 'fence') FROM unnest(ARRAY['t', 'p']::regclass[]) r;
 
