@@ -68,6 +68,13 @@ BEGIN; SELECT gatepost.fence_use('x:1', :next); SELECT pg_temp.each(:next); ROLL
 -- nor does another token than the one in use come in, which would lock the holder out
 SELECT gatepost.lease_acquire('x:2', '1 h') AS later \gset
 BEGIN; SELECT gatepost.fence_use('x:1', :next); SELECT regexp_replace(pg_temp.each(token), '[0-9]{9,}', 'OTHER') FROM (VALUES (:token), (:later)) AS u(token); ROLLBACK;
+-- of several permits in use each is one
+SELECT gatepost.fence_protect('t', 's', 'fence');
+SELECT gatepost.semaphore_acquire('s', 2, '1 h') AS first \gset
+SELECT gatepost.semaphore_acquire('s', 2, '1 h') AS second \gset
+BEGIN; SELECT gatepost.fence_use('s', :first), gatepost.fence_use('s', :second);
+SELECT pg_temp.ask('SELECT gatepost.fenced_update(''t'', ''{"id": 1, "place": 1}'', ''{"v": 1}'', $1)', token) FROM (VALUES (:first), (:second)) AS u(token);
+ROLLBACK;
 SELECT v, fence = :token FROM t WHERE id = 1;
 SELECT gatepost.fence_protect(r, NULL, 'fence') FROM unnest(ARRAY['t', 'p']::regclass[]) r;
 
