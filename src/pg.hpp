@@ -258,7 +258,7 @@ inline VirtualTransactionId my_transaction() {
   return id;
 }
 
-// As one number, to be stored.
+// As one number. A server that starts again, be it after a crash only, counts from the beginning.
 inline int64 packed(VirtualTransactionId id) {
 #if PG_VERSION_NUM >= 170000
   const auto process = static_cast<uint64>(static_cast<uint32>(id.procNumber));

@@ -19,6 +19,17 @@ bool is_own_request(const QueueData &data, const pg_uuid_t &request_id) {
   return is_request(data, request_id) && (data.role == GetUserId() || mutant("places_of_other_roles"));
 }
 
+// A session that waits inside, as it is stored. Rows outlive the server's process, and transactions are numbered anew
+// by the next one, or after a crash: without its process and the server's start another session could pass for it.
+int64 insider_of(VirtualTransactionId id) {
+  const PGPROC *process = pg::process_of(id);
+  const auto pid = static_cast<uint64>(process != nullptr ? process->pid : 0);
+  const auto transaction = static_cast<uint64>(pg::packed(id));
+  if (mutant("insiders_outlive_restarts"))
+    return static_cast<int64>(transaction);
+  return static_cast<int64>(mixed(mixed(mixed(static_cast<uint64>(PgStartTime)) ^ pid) ^ transaction));
+}
+
 // The sessions that wait inside now, to be stored. What does not fit into a row beside all else is left out.
 ArrayType *insiders(uint64 key) {
   constexpr int most = 500;
@@ -27,15 +38,16 @@ ArrayType *insiders(uint64 key) {
   count = mutant("insiders_forgotten") ? 0 : Min(count, most);
   Datum *values = static_cast<Datum *>(palloc(sizeof(Datum) * Max(count, 1)));
   for (int i = 0; i < count; i++)
-    values[i] = Int64GetDatum(pg::packed(queue[i]));
+    values[i] = Int64GetDatum(insider_of(queue[i]));
   return construct_array(values, count, INT8OID, sizeof(int64), true, TYPALIGN_DOUBLE);
 }
 
 bool lists(const ArrayType *before, VirtualTransactionId id) {
   const int64 *values = reinterpret_cast<const int64 *>(ARR_DATA_PTR(before));
   const int count = ArrayGetNItems(ARR_NDIM(before), ARR_DIMS(before));
+  const int64 sought = count > 0 ? insider_of(id) : 0;
   for (int i = 0; i < count; i++)
-    if (values[i] == pg::packed(id))
+    if (values[i] == sought)
       return true;
   return false;
 }
