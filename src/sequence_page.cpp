@@ -17,10 +17,14 @@ Form_pg_sequence_data data_of(HeapTupleHeader header) {
   return reinterpret_cast<Form_pg_sequence_data>(reinterpret_cast<char *>(header) + header->t_hoff);
 }
 
+// Whether recovery may begin behind the last record of the page. A draw writes one when it does; but a checkpoint that
+// begins between its look and its change of the page may have passed that by, without the value that is drawn.
+bool passed_by(XLogRecPtr lsn) { return lsn <= GetRedoRecPtr() && !mutant("draws_beside_checkpoints_kept"); }
+
 // Values left to be drawn without a record, by which nextval itself decides.
-bool due(Form_pg_sequence_data data) {
-  return data->is_called && data->log_cnt <= logged_ahead / 2 &&
-         data->last_value <= max_token - logged_ahead * token_step && !mutant("tokens_not_ahead");
+bool due(Form_pg_sequence_data data, XLogRecPtr lsn) {
+  const bool few = data->log_cnt <= logged_ahead / 2 && !mutant("tokens_not_ahead");
+  return data->is_called && (few || passed_by(lsn)) && data->last_value <= max_token - logged_ahead * token_step;
 }
 
 // The same record that nextval writes, further ahead.
@@ -30,7 +34,7 @@ void log_ahead(Relation sequence) {
   const Page page = BufferGetPage(buffer);
   const HeapTupleHeader header = tuple_on(page);
   const Form_pg_sequence_data data = data_of(header);
-  if (due(data)) {
+  if (due(data, PageGetLSN(page))) {
     const int64 last_value = data->last_value;
     xl_seq_rec record = pg::sequence_record(sequence);
     pg::enter_critical_section();
@@ -100,7 +104,11 @@ void flush_sequence(Relation sequence, int64 token) {
     known = {};
   known.epoch = relations_epoch();
   known.last_token = token;
-  const SequencePage page = read_sequence(sequence);
+  SequencePage page = read_sequence(sequence);
+  if (passed_by(page.lsn)) {
+    log_ahead(sequence);
+    page = read_sequence(sequence);
+  }
   note(page);
   if (page.covered - page.last_value <= logged_ahead / 2 * token_step)
     log_ahead(sequence);
