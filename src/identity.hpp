@@ -7,8 +7,8 @@
 
 namespace gatepost {
 
-// For every changing call, granted or refused, before its first look: raises the generation when the identity has
-// changed. Costs a comparison when it has not.
+// For every changing call, granted or refused, before its first look, and again before a token is drawn: raises the
+// generation when the identity has changed. Costs a comparison when it has not.
 void ensure_identity();
 
 // Raises it in any case, and above the generation of the given token. Result: the new generation.

@@ -40,6 +40,26 @@ session_query($living, 'ROLLBACK');
 my $next = session_query($living, q(SELECT gatepost.lease_acquire('x', '1 h')));
 cmp_ok($next, '>', $last, 'after its rollback the old extension works on');
 
+# Who waits takes no lock that keeps the extension from being dropped, and goes on with the new one.
+for my $wait (
+	q(lease_acquire('held', '1 h', '1 h')),
+	q(lease_acquire_all('{held}', '1 h', '1 h')),
+	q(semaphore_acquire('permits', 1, '1 h', wait => '1 h')))
+{
+	my $highest = query($node, q(SELECT greatest(gatepost.semaphore_acquire('permits', 1, '1 h'), gatepost.lease_acquire('held', '1 h'))));
+	my $waiting = session($node);
+	my $pid = session_query($waiting, 'SELECT pg_backend_pid()');
+	send_query($waiting, "SELECT gatepost.$wait");
+	$node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gatepost.waiters WHERE pid = $pid") or die 'nobody waits';
+	query($node, 'DROP EXTENSION gatepost; CREATE EXTENSION gatepost');
+	# Wakes it, as everybody: nobody else is to call the new extension first.
+	query($node, 'SELECT pg_reload_conf()');
+	my $drawn = sent_result($waiting) =~ s/[{}]//gr;
+	cmp_ok($drawn, '>', $highest, "$wait: above all earlier ones after a wait that outlived the extension");
+	$next = $drawn;
+	$waiting->quit;
+}
+
 session_query($living, 'DROP EXTENSION gatepost');
 is(session_error($living, q(SELECT gatepost.lease_acquire('x', '1 h'))), '3F000', 'without the extension there is no function');
 session_query($living, 'CREATE EXTENSION gatepost');
