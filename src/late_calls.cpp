@@ -14,7 +14,7 @@ struct Freed {
   uint64 key;
   SubTransactionId subtransaction;
   LeaseName name; // in TopTransactionContext
-  int64 since;    // monotonic clock
+  int64 since;    // monotonic clock; 0: nobody has looked yet
   bool called;
 };
 
@@ -120,20 +120,22 @@ void on_subtransaction(SubXactEvent event, SubTransactionId mine, SubTransaction
 
 } // namespace
 
-void note_freed(uint64 key, LeaseName name, bool called) {
+void note_freed(uint64 key, LeaseName name, bool looked, bool called) {
   if (freed_count == most_freed)
     return;
   const SubTransactionId here = GetCurrentSubTransactionId();
   for (int i = freed_count - 1; i >= 0; i--)
     if (freed[i].key == key && freed[i].subtransaction == here) {
       freed[i].called |= called;
+      if (!looked)
+        freed[i].since = 0;
       return;
     }
   const auto bytes = name.bytes();
   const MemoryContext outer = MemoryContextSwitchTo(TopTransactionContext);
   const LeaseName copy{cstring_to_text_with_len(bytes.data(), static_cast<int>(bytes.size()))};
   MemoryContextSwitchTo(outer);
-  freed[freed_count++] = {key, here, copy, monotonic_us(), called};
+  freed[freed_count++] = {key, here, copy, looked ? monotonic_us() : 0, called};
 }
 
 void register_late_calls() {

@@ -8,8 +8,8 @@
 
 namespace gatepost {
 
-// called: who waits outside will be told anyway.
-void note_freed(uint64 key, LeaseName name, bool called);
+// looked: it is known who waits outside. called: he will be told anyway.
+void note_freed(uint64 key, LeaseName name, bool looked, bool called);
 
 void register_late_calls();
 

@@ -56,6 +56,7 @@ struct Batch {
   Slots slots;
   SlotReader reader;
   Queue queue;
+  bool frees;
   bool tells;           // who waits outside the server
   MemoryContext each;   // reset after each lease
   MemoryContext result; // of what is told
@@ -94,7 +95,7 @@ template <class Change> bool change_one(Batch *batch, HeldLease *lease, Point po
   if (had) {
     note_touched(key);
     const bool here = change_row(batch, lease, point, change);
-    OutsideCall call{lease->name, key, batch->queue, batch->tells, false};
+    OutsideCall call{lease->name, key, batch->queue, batch->frees, batch->tells, false};
     if (here)
       look_outside(&call);
     if (!mutant("mutexes_kept"))
@@ -119,6 +120,7 @@ void open_batch(Batch *batch, const HeldLease *leases, int count, bool frees) {
   pfree(names);
   pfree(tokens);
   open_reader(&batch->reader, batch->slots);
+  batch->frees = frees;
   batch->tells = frees && try_open_queue(&batch->queue, AccessShareLock, 0);
   batch->result = CurrentMemoryContext;
   batch->each = AllocSetContextCreate(CurrentMemoryContext, "gatepost each lease", ALLOCSET_DEFAULT_SIZES);

@@ -183,7 +183,7 @@ bool unqueue_request(LeaseName name, const pg_uuid_t &request_id) {
   Queue queue;
   open_slots(&slots, AccessShareLock, false, short_patience_us);
   open_queue(&queue, RowExclusiveLock);
-  OutsideCall call{name, key, queue, true, false};
+  OutsideCall call{name, key, queue, true, true, false};
   bool left = false;
   mutex_lock(LockClass::mutex, key);
   const HeapTuple row = find_place(queue, name, key, request_id, this_moment());
@@ -257,7 +257,7 @@ HeapTuple find_place(const Queue &queue, LeaseName name, uint64 key, const pg_uu
 }
 
 void open_call(OutsideCall *call, LeaseName name, uint64 key, bool wanted) {
-  *call = {name, key, {}, false, false};
+  *call = {name, key, {}, wanted, false, false};
   call->open = wanted && try_open_queue(&call->queue, AccessShareLock, 0);
 }
 
@@ -266,13 +266,14 @@ bool calls_outside(const Queue &queue, uint64 key) {
 }
 
 void look_outside(OutsideCall *call) {
-  if (!call->open)
+  if (!call->wanted || (!call->open && mutant("unlooked_forgotten")))
     return;
-  call->called =
-      calls_any(call->queue, call->key, [call](auto visit) { each_row_of(call->queue, call->name, call->key, visit); });
-  if (mutant("everybody_notified"))
+  if (call->open)
+    call->called = calls_any(call->queue, call->key,
+                             [call](auto visit) { each_row_of(call->queue, call->name, call->key, visit); });
+  if (call->open && mutant("everybody_notified"))
     call->called = true;
-  note_freed(call->key, call->name, call->called);
+  note_freed(call->key, call->name, call->open, call->called);
 }
 
 void close_call(OutsideCall *call) {

@@ -43,12 +43,13 @@ struct OutsideCall {
   LeaseName name;
   uint64 key;
   Queue queue;
+  bool wanted;
   bool open;
   bool called;
 };
 
-// Before the mutex; does nothing unless wanted. Without the locks at once, nobody is told: they ask again by
-// themselves.
+// Before the mutex; does nothing unless wanted. Without the locks at once it is left to the look before the commit; had
+// not even then, nobody is told: they ask again by themselves.
 void open_call(OutsideCall *call, LeaseName name, uint64 key, bool wanted);
 // Under the mutex, when the name has become free. The transaction looks again before it commits: late_calls.hpp.
 void look_outside(OutsideCall *call);

@@ -314,6 +314,25 @@ is(told($channel), 1, 'the next is told at the commit');
 isnt(ask('long', 2), '', 'and is served');
 end_session($leaver->{session});
 
+# Whoever has the queue locked at the call does not keep the commit from telling.
+my $locker = session($node);
+for my $free ($release, q(SELECT gatepost.lease_release_many(array_agg(name), array_agg(token)) FROM gatepost.leases WHERE name = 'long'))
+{
+	acquire($node, 'long', '1 h');
+	outside('long', 5);
+	session_query($locker, 'BEGIN; LOCK TABLE gatepost.queue IN ACCESS EXCLUSIVE MODE');
+	session_query($holder, "BEGIN; $free");
+	session_query($locker, 'COMMIT');
+	is(told($channel), 0, 'a release while the queue is locked');
+	session_query($holder, 'COMMIT');
+	is(told($channel), 1, 'tells at the commit');
+	isnt(ask('long', 5), '', 'who is first');
+	give_back('long');
+	later(51);
+}
+acquire($node, 'long', '1 h');
+$locker->quit;
+
 session_query($holder, "BEGIN; SAVEPOINT s; $release; ROLLBACK TO s");
 outside('long', 3);
 told($channel);
