@@ -35,8 +35,21 @@ query($primary, q(SELECT gatepost.try_advisory_xact_lock('lapsed'); CREATE TABLE
 $primary->wait_for_catchup($standby);
 is(status($standby, 'lapsed', $lapsed), 'superseded', 'a takeover on the primary is seen on the standby');
 
+# What it remembers of a name that had no row there is good until the name has one: by the log that it replays, and by its own.
+for my $name (qw(replayed late))
+{
+	session_query($session, "SELECT gatepost.advisory_key('$name')");
+	is(session_query($session, "SELECT gatepost.lease_status('$name', $lapsed)"), 'unknown', "$name has no row on the standby")
+	  for 1, 2;
+}
+acquire($primary, 'replayed', '1 h');
+$primary->wait_for_catchup($standby);
+
 # A session that has lived through the promotion locks.
 finish_promotion($standby);
+acquire($standby, 'late', '1 h');
+is(session_query($session, "SELECT gatepost.try_advisory_lock('$_')"), 'f', "nor is $_ taken for a name without a row")
+  for qw(replayed late);
 is(session_query($session, q(SELECT gatepost.try_advisory_lock('x'))), 't', 'after the promotion the session gets the lock');
 is(status($standby, 'lapsed', $lapsed), 'superseded', 'the lapsed lease is superseded there, too');
 is(query($standby, "SELECT gatepost.lease_renew('lapsed', $lapsed)"), 'f', 'and not renewed');
