@@ -8,6 +8,7 @@
 #include "locks.hpp"
 #include "mutant.hpp"
 #include "permits.hpp"
+#include "rules.hpp"
 #include "slots.hpp"
 #include "testpoint.hpp"
 #include "waiting.hpp"
@@ -149,9 +150,11 @@ bool take_rung(const RungRequest &request) {
   reserve_rung(key, request.name, request.shared, request.scope);
   Place place{};
   bool has_tag = false;
-  for (;;) {
+  for (bool waited = false;; waited = true) {
     if (place.taken)
       clear_wake();
+    if (waited)
+      require_hold_still(request.name);
     const Attempt found = attempt(request, key, has_tag);
     if (found.obstacle == Obstacle::none)
       break;

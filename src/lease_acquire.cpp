@@ -10,6 +10,7 @@
 #include "locks.hpp"
 #include "mutant.hpp"
 #include "queue.hpp"
+#include "rules.hpp"
 #include "testpoint.hpp"
 #include "token.hpp"
 #include "uses.hpp"
@@ -60,6 +61,8 @@ Try busy(const Look &found) {
 }
 
 Try try_lease(const AcquireRequest &request, uint64 key, const Waiter *waiter) {
+  if (waiter != nullptr)
+    require_hold_still(request.name);
   // Most who ask are refused: that look takes no lock that anyone waits for, and its "busy" is good without the mutex.
   Slots slots;
   open_slots_to_peek(&slots);

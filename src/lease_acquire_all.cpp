@@ -6,6 +6,7 @@
 #include "lease_many.hpp"
 #include "locks.hpp"
 #include "mutant.hpp"
+#include "rules.hpp"
 #include "testpoint.hpp"
 #include "token.hpp"
 #include "uses.hpp"
@@ -146,6 +147,8 @@ int take_all_or_none(const All &all, const Targets &targets, const Waiter *waite
 }
 
 Outcome try_all(const All &all, const Waiter *waiter) {
+  for (int i = 0; waiter != nullptr && i < all.count; i++)
+    require_hold_still(all.wanted[i].name);
   Outcome outcome = look_at_all(all);
   if ((outcome.busy >= 0 && !mutant("refused_tries_write")) ||
       (outcome.same && (!standby_asked() || mutant("all_retries_unwritten"))))

@@ -152,4 +152,9 @@ void require_action(LeaseName name, Action action) {
                   errdetail("The rules do not let the current role %s it.", action_names[static_cast<int>(action)])));
 }
 
+void require_hold_still(LeaseName name) {
+  if (!mutant("rules_of_the_call_believed"))
+    require_action(name, Action::hold);
+}
+
 } // namespace gatepost

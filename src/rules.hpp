@@ -25,6 +25,9 @@ inline constexpr const char *action_names[] = {"hold", "see", "break"};
 // the name is known.
 void require_action(LeaseName name, Action action);
 
+// The same for who waits, again before each look: the rules may have changed meanwhile.
+void require_hold_still(LeaseName name);
+
 // For many names: takes in the newest rules, then judges each by them without looking again.
 void refresh_rules();
 bool permitted(std::string_view name, Action action);

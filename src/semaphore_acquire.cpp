@@ -10,6 +10,7 @@
 #include "locks.hpp"
 #include "mutant.hpp"
 #include "permits.hpp"
+#include "rules.hpp"
 #include "testpoint.hpp"
 #include "token.hpp"
 #include "uses.hpp"
@@ -298,6 +299,8 @@ PermitTry grant(const Slots &slots, Relation history, Oid sequence, const Semaph
 }
 
 PermitTry try_permit(const SemaphoreRequest &request, uint64 key, const Waiter *waiter) {
+  if (waiter != nullptr)
+    require_hold_still(request.grant.name);
   Slots slots;
   open_slots(&slots, RowExclusiveLock, true, short_patience_us);
   const Oid sequence = lock_sequence();
