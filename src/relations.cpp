@@ -290,8 +290,10 @@ bool try_open(OpenTable *table, Known known, LOCKMODE mode, bool toast, int64 pa
   Relation rel = try_open_heap(known, mode, patience_us, check);
   if (rel == nullptr)
     return false;
-  // A reader needs the primary key only, a writer all indexes.
-  List *locked = mode == AccessShareLock ? list_make1_oid(pg::primary_key_index(rel)) : RelationGetIndexList(rel);
+  // A reader needs the primary key only, a writer all indexes. A REINDEX CONCURRENTLY that puts another in its place
+  // while these are locked keeps this one up for as long as the table's lock is had; the other is not locked.
+  const Oid primary_key = pg::primary_key_index(rel);
+  List *locked = mode == AccessShareLock ? list_make1_oid(primary_key) : RelationGetIndexList(rel);
   if (!lock_all(locked, mode, patience_us)) {
     table_close(rel, mode);
     return false;
@@ -301,7 +303,7 @@ bool try_open(OpenTable *table, Known known, LOCKMODE mode, bool toast, int64 pa
     table_close(rel, mode);
     return false;
   }
-  *table = {rel, pg::primary_key_index(rel), locked, mode};
+  *table = {rel, primary_key, locked, mode};
   return true;
 }
 
