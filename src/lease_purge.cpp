@@ -8,7 +8,7 @@
 #include "locks.hpp"
 #include "mutant.hpp"
 #include "permits.hpp"
-#include "queue_rows.hpp"
+#include "queue.hpp"
 #include "slots.hpp"
 #include "testpoint.hpp"
 #include "waiters.hpp"
@@ -59,7 +59,7 @@ List *candidates(const Slots &slots, int64 older_than, text *prefix) {
 
 // Permits that have ended go as leases do, but for those in use, which still count. Result: how many; *left: whether
 // any other row of a permit stays.
-int64 purge_permits(const Slots &slots, LeaseName name, uint64 key, int64 older_than, bool *left) {
+int64 purge_permits(const Slots &slots, const Queue &queue, LeaseName name, uint64 key, int64 older_than, bool *left) {
   List *over = NIL;
   SlotWalk walk;
   const Moment moment = this_moment();
@@ -67,7 +67,7 @@ int64 purge_permits(const Slots &slots, LeaseName name, uint64 key, int64 older_
   begin_walk(&walk, slots, name, 1, last_slot);
   while (const SlotVersions *found = next_slot(&walk))
     if (!found->in_flight && found->has_row && ended_for(found->row, moment) >= older_than &&
-        slot_take(key, found->slot, SlotMode::grant, false)) {
+        !is_turn_of_any(queue, key, found->row, moment) && slot_take(key, found->slot, SlotMode::grant, false)) {
       slot_drop(key, found->slot, SlotMode::grant);
       over = lappend_int(over, found->slot);
     } else {
@@ -111,7 +111,7 @@ bool purge_lease(const Slots &slots, HeapTuple row, uint64 key) {
   return purged;
 }
 
-int64 purge(const Slots &slots, LeaseName name, int64 older_than) {
+int64 purge(const Slots &slots, const Queue &queue, LeaseName name, int64 older_than) {
   const uint64 key = key_of(name);
   // The name is busy until this transaction ends. Before a row is deleted, so that no error comes in between.
   if (!mutant("purges_wake_nobody"))
@@ -120,10 +120,12 @@ int64 purge(const Slots &slots, LeaseName name, int64 older_than) {
   const Look found = look(slots, name, 0);
   bool left = false;
   const bool semaphore = is_semaphore(found);
-  int64 purged = semaphore ? purge_permits(slots, name, key, older_than, &left) : 0;
+  int64 purged = semaphore ? purge_permits(slots, queue, name, key, older_than, &left) : 0;
+  const Moment moment = this_moment();
   // The row that keeps a limit goes last.
   const bool over = found.row != nullptr && !found.in_flight && (!left || mutant("limits_purged")) &&
-                    ended_for(*slot_data(found.row), this_moment()) >= older_than;
+                    ended_for(*slot_data(found.row), moment) >= older_than &&
+                    !is_turn_of_any(queue, key, *slot_data(found.row), moment);
   if (over && (semaphore ? delete_slot(slots, found.row) : purge_lease(slots, found.row, key)))
     purged++;
   mutex_unlock(LockClass::mutex, key);
@@ -139,6 +141,8 @@ int64 purge_leases(int64 older_than, text *prefix) {
     note_purge();
   Slots slots;
   open_slots(&slots, RowExclusiveLock, true, short_patience_us);
+  Queue queue;
+  open_queue(&queue, AccessShareLock);
   int64 purged = 0;
   List *names = candidates(slots, older_than, prefix);
   // A purge of a million names must not keep what it looked at.
@@ -152,11 +156,12 @@ int64 purge_leases(int64 older_than, text *prefix) {
       continue;
     last = name;
     const MemoryContext outer = MemoryContextSwitchTo(each);
-    purged += purge(slots, LeaseName{static_cast<text *>(lfirst(cell))}, older_than);
+    purged += purge(slots, queue, LeaseName{static_cast<text *>(lfirst(cell))}, older_than);
     MemoryContextSwitchTo(outer);
     MemoryContextReset(each);
   }
   MemoryContextDelete(each);
+  close_queue(&queue);
   if (purged == 0) {
     close_slots(&slots);
     return 0;

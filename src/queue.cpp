@@ -30,6 +30,9 @@ int64 insider_of(VirtualTransactionId id) {
   return static_cast<int64>(mixed(mixed(mixed(static_cast<uint64>(PgStartTime)) ^ pid) ^ transaction));
 }
 
+// How long others hold back for who is called outside.
+constexpr int64 outside_us = 50 * 1000;
+
 // The sessions that wait inside now, to be stored. What does not fit into a row beside all else is left out.
 ArrayType *insiders(uint64 key) {
   constexpr int most = 500;
@@ -210,7 +213,6 @@ bool unqueue_request(LeaseName name, const pg_uuid_t &request_id) {
 int64 turn_of_another(const Queue &queue, const AcquireRequest &request, uint64 key, const Waiter *waiter,
                       HeapTuple row, const Moment &moment) {
   constexpr int64 inside_us = 10 * 1000;
-  constexpr int64 outside_us = 50 * 1000;
   if (row == nullptr)
     return 0;
   const SlotData &data = *slot_data(row);
@@ -230,6 +232,12 @@ int64 turn_of_another(const Queue &queue, const AcquireRequest &request, uint64 
     }
   }
   return is_called_elsewhere(row, moment, key, waiter) ? inside_us : 0;
+}
+
+bool is_turn_of_any(const Queue &queue, uint64 key, const SlotData &row, const Moment &moment) {
+  const int64 free_us = open_for_us(row, moment);
+  return free_us >= 0 && free_us < outside_us && (others_wait(key) || calls_outside(queue, key)) &&
+         !mutant("turns_purged");
 }
 
 void delete_place(const Queue &queue, const AcquireRequest &request, uint64 key) {

@@ -31,6 +31,10 @@ bool unqueue_request(LeaseName name, const pg_uuid_t &request_id);
 int64 turn_of_another(const Queue &queue, const AcquireRequest &request, uint64 key, const Waiter *waiter,
                       HeapTuple row, const Moment &moment);
 
+// Whether the name has become free so lately that others hold back for whoever waits: its row, which tells so, is still
+// needed. Under the mutex.
+bool is_turn_of_any(const Queue &queue, uint64 key, const SlotData &row, const Moment &moment);
+
 // Deletes the place of a request that has been granted. Under the mutex.
 void delete_place(const Queue &queue, const AcquireRequest &request, uint64 key);
 

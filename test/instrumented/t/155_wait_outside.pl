@@ -197,6 +197,19 @@ is(ask('slow', 6), '', 'called again he is still before the other');
 isnt(ask('slow', 5), '', 'and is served');
 give_back('slow');
 isnt(ask('slow', 6), '', 'then the other');
+# A purge leaves the row that tells whose turn it is.
+outside('purged', 1);
+acquire($node, 'purged', '1 h');
+give_back('purged');
+query($node, q(SELECT gatepost.lease_purge('0', 'purged')));
+is(acquire($node, 'purged', '1 h'), '', 'a purge takes nobody his turn');
+later(51);
+is(query($node, q(SELECT gatepost.lease_purge('0', 'purged'))), 1, 'nor waits for longer');
+query($node, unqueue('purged', 1));
+acquire($node, 'purged', '1 h');
+give_back('purged');
+is(query($node, q(SELECT gatepost.lease_purge('0', 'purged'))), 1, 'nor where nobody waits');
+
 # A place whose stay is over, or of another boot, stands before nobody.
 outside('slow', 7);
 later(299_999);
