@@ -1,12 +1,11 @@
 #include "fence_template.hpp"
 
+#include "arguments.hpp"
 #include "errors.hpp"
 #include "mutant.hpp"
 
 namespace gatepost {
 namespace {
-
-constexpr int longest_name = 1024;
 
 [[noreturn]] void refuse_braces(const char *text) {
   ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("lease \"%s\" has a brace without its pair", text),
@@ -86,7 +85,7 @@ AttrNumber column_for(Relation rel, const char *name) {
 char *append(char *end, const char *limit, const char *text, size_t size) {
   if (end + size > limit)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("the name of the row's lease is longer than %d bytes", longest_name)));
+                    errmsg("the name of the row's lease is longer than %d bytes", max_name_bytes)));
   memcpy(end, text, size);
   return end + size;
 }
@@ -187,11 +186,11 @@ List *template_gaps(const char *text, Oid relation) {
 
 std::string_view name_of_row(const Template &parsed, Relation rel, HeapTuple row) {
   // A row that changes its name has two.
-  static char buffers[2][longest_name];
+  static char buffers[2][max_name_bytes];
   static int turn;
   turn = 1 - turn;
   char *const buffer = buffers[turn];
-  const char *const limit = buffer + longest_name;
+  const char *const limit = buffer + max_name_bytes;
   char *end = buffer;
   for (int i = 0; i < parsed.count; i++) {
     const TemplatePart &part = parsed.parts[i];

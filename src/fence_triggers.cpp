@@ -1,5 +1,6 @@
 // SQL doors: the triggers that fence_protect puts on a table. They ask what this transaction uses; they look at no
 // lease.
+#include "arguments.hpp"
 #include "edge.hpp"
 #include "errors.hpp"
 #include "fence_arguments.hpp"
@@ -22,7 +23,7 @@ struct Fence {
   int64 token;     // by column
   Template parsed; // by template
   int name_size;
-  char name[1024];
+  char name[max_name_bytes];
   AttrNumber column; // by column
 };
 

@@ -63,6 +63,13 @@ MarkAbove look(Relation heap, const char *column_name, int64 bound) {
   return {true, mark};
 }
 
+// Pages of another session's temporary table are out of reach, and an unlogged table is empty on a standby. Neither
+// keeps marks from elsewhere.
+bool is_out_of_reach(Relation heap) {
+  return (RELATION_IS_OTHER_TEMP(heap) || (RecoveryInProgress() && !RelationIsPermanent(heap))) &&
+         !mutant("every_table_looked_into");
+}
+
 } // namespace
 
 MarkAbove mark_above(Oid relation, int64 bound) {
@@ -78,7 +85,7 @@ MarkAbove mark_above(Oid relation, int64 bound) {
     return {true, 0};
   }
   // What a partitioned table has is in its partitions.
-  const MarkAbove result = heap->rd_rel->relkind == RELKIND_PARTITIONED_TABLE
+  const MarkAbove result = heap->rd_rel->relkind == RELKIND_PARTITIONED_TABLE || is_out_of_reach(heap)
                                ? MarkAbove{true, 0}
                                : look(heap, protection->arguments.column, bound);
   relation_close(heap, AccessShareLock);

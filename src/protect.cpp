@@ -1,5 +1,6 @@
 #include "protect.hpp"
 
+#include "arguments.hpp"
 #include "fence_template.hpp"
 #include "fence_trigger_ddl.hpp"
 #include "mutant.hpp"
@@ -207,7 +208,15 @@ void require_fence_column(Relation rel, const char *column) {
   ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s", message)));
 }
 
-constexpr size_t longest_name = 1024;
+// No row of such a table could ever be written.
+void require_room_for_columns(const Template &parsed) {
+  int literal = 0;
+  for (int i = 0; i < parsed.count; i++)
+    literal += parsed.parts[i].column == 0 ? parsed.parts[i].size : 0;
+  if (literal > max_name_bytes && !mutant("endless_templates_taken"))
+    refuse_argument(
+        psprintf("lease is %d bytes long without its columns, at most %d are allowed", literal, max_name_bytes));
+}
 
 // The arguments that the triggers will have.
 FenceTrigger arguments_for(const ProtectRequest &request, Relation rel) {
@@ -221,12 +230,12 @@ FenceTrigger arguments_for(const ProtectRequest &request, Relation rel) {
   if (request.column != nullptr && template_given)
     refuse_argument("fence_column does not go together with a lease that is made of the row's columns");
   if (template_given)
-    parse_template(request.lease, rel);
+    require_room_for_columns(parse_template(request.lease, rel));
   if (request.column != nullptr)
     require_fence_column(rel, request.column);
   const char *lease = request.lease == nullptr || template_given ? request.lease : plain_name(request.lease);
-  if (lease != nullptr && !template_given && strlen(lease) > longest_name)
-    refuse_argument(psprintf("lease is %zu bytes long, at most %zu are allowed", strlen(lease), longest_name));
+  if (lease != nullptr && !template_given && strlen(lease) > max_name_bytes)
+    refuse_argument(psprintf("lease is %zu bytes long, at most %d are allowed", strlen(lease), max_name_bytes));
 
   FenceTrigger like{};
   const int room = 3 + list_length(request.exempt);

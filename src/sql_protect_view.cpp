@@ -53,13 +53,27 @@ List *later_triggers(List *gaps, Oid relation, const char *stamping) {
   return gaps;
 }
 
+bool is_identity(Oid relation, AttrNumber number) {
+  HeapTuple tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relation), Int16GetDatum(number));
+  if (!HeapTupleIsValid(tuple))
+    return false;
+  const bool identity = reinterpret_cast<Form_pg_attribute>(GETSTRUCT(tuple))->attidentity != '\0';
+  ReleaseSysCache(tuple);
+  return identity;
+}
+
 List *column_gap(List *gaps, Oid relation, const char *column) {
   const AttrNumber number = get_attnum(relation, column);
   if (number <= 0)
     return lappend(gaps, psprintf("column %s does not exist", column));
   if (get_atttype(relation, number) != INT8OID)
     return lappend(gaps, psprintf("column %s is not bigint", column));
-  return get_attgenerated(relation, number) == '\0' ? gaps : lappend(gaps, psprintf("column %s is generated", column));
+  if (get_attgenerated(relation, number) != '\0')
+    return lappend(gaps, psprintf("column %s is generated", column));
+  // fenced_update cannot write it, and fence_protect would not take it.
+  if (is_identity(relation, number) && !mutant("identity_marks_unsaid"))
+    return lappend(gaps, psprintf("column %s is an identity column", column));
+  return gaps;
 }
 
 List *gaps_of(Oid relation, List *triggers, const FenceTrigger &protection) {

@@ -6,7 +6,7 @@ namespace gatepost {
 namespace {
 
 struct Use {
-  const char *name;
+  char *name;
   int32 size;
   int32 next; // in its bucket, -1 at the end
   int64 token;
@@ -24,6 +24,8 @@ int use_room;
 int32 *buckets;
 int bucket_count;
 uint64 version = 1;
+// None began or ended in a later subtransaction that is still open, or has become part of one that is.
+SubTransactionId latest_change;
 
 // What ended_alone() knows. Outlives the transaction.
 struct {
@@ -90,21 +92,35 @@ void forget_all() {
   uses = nullptr;
   buckets = nullptr;
   use_count = use_room = bucket_count = 0;
+  latest_change = InvalidSubTransactionId;
 }
 
-// A use counts until its transaction ends: alone in a transaction of its own it has guarded nothing.
+void remember_alone(const Use &use) {
+  alone.size = use.size;
+  memcpy(alone.name, use.name, use.size);
+}
+
+// A use counts until its transaction ends: alone in a transaction of its own it has guarded nothing. One line, however
+// many they are.
 void warn_of_idle_uses() {
-  if (IsTransactionBlock())
+  if (IsTransactionBlock() || mutant("idle_uses_unsaid"))
     return;
+  const Use *last = nullptr;
+  int count = 0;
   for (int i = 0; i < use_count; i++)
-    if (!uses[i].asked_for && !mutant("idle_uses_unsaid")) {
-      alone.size = uses[i].size;
-      memcpy(alone.name, uses[i].name, uses[i].size);
-      ereport(WARNING,
-              (errmsg("the use of lease \"%.*s\" has ended with a transaction that wrote to no table it protects",
-                      pg_mbcliplen(uses[i].name, uses[i].size, 128), uses[i].name),
-               errhint("Begin a transaction, call gatepost.fence_use(), and write, before it commits.")));
+    if (!uses[i].asked_for) {
+      last = &uses[i];
+      count++;
     }
+  if (last == nullptr)
+    return;
+  remember_alone(*last);
+  ereport(WARNING, (errmsg("the use of lease \"%.*s\" has ended with a transaction that wrote to no table it protects",
+                           pg_mbcliplen(last->name, last->size, 128), last->name),
+                    count > 1 ? errdetail_plural("The use of %d other lease has ended so too.",
+                                                 "The uses of %d other leases have ended so too.", count - 1, count - 1)
+                              : 0,
+                    errhint("Begin a transaction, call gatepost.fence_use(), and write, before it commits.")));
 }
 
 void on_transaction(XactEvent event, void *) {
@@ -128,12 +144,19 @@ void on_subtransaction(SubXactEvent event, SubTransactionId mine, SubTransaction
   const bool aborted = event == SUBXACT_EVENT_ABORT_SUB;
   if (aborted && mutant("uses_outlive_savepoints"))
     return;
+  // Exception blocks in a loop do not look through all uses each time.
+  if (latest_change < mine && !mutant("untouched_uses_linked_anew"))
+    return;
+  latest_change = parent;
   int kept = 0;
   for (int i = 0; i < use_count; i++) {
     Use &use = uses[i];
     if (use.began == mine) {
-      if (aborted)
+      if (aborted) {
+        if (!mutant("names_of_undone_uses_kept"))
+          pfree(use.name);
         continue;
+      }
       if (!mutant("kept_uses_left_behind"))
         use.began = parent;
     }
@@ -159,23 +182,29 @@ void note_use(LeaseName name, int64 token) {
                      token, GetCurrentSubTransactionId(),     InvalidSubTransactionId,
                      false};
   *bucket = use_count++;
+  latest_change = GetCurrentSubTransactionId();
   version++;
 }
 
+namespace {
+
+void end(Use *use) {
+  use->ended = latest_change = GetCurrentSubTransactionId();
+  version++;
+}
+
+} // namespace
+
 void end_use(LeaseName name) {
   Use *use = current_use(name.bytes());
-  if (use == nullptr || mutant("own_grant_ends_nothing"))
-    return;
-  use->ended = GetCurrentSubTransactionId();
-  version++;
+  if (use != nullptr && !mutant("own_grant_ends_nothing"))
+    end(use);
 }
 
 void end_use_of(LeaseName name, int64 token) {
   Use *use = use_of(name.bytes(), token);
-  if (use == nullptr || mutant("own_permit_ends_nothing"))
-    return;
-  use->ended = GetCurrentSubTransactionId();
-  version++;
+  if (use != nullptr && !mutant("own_permit_ends_nothing"))
+    end(use);
 }
 
 bool uses_token(std::string_view name, int64 token) { return use_of(name, token) != nullptr; }

@@ -33,7 +33,7 @@ CREATE FOREIGN TABLE abroad (id int) SERVER regress_gatepost;
 SELECT call, pg_temp.try('SELECT gatepost.fence_protect(' || call || ')') FROM unnest(ARRAY[
   'NULL, ''x''', '''t''', '''t'', ''x'', issuer => NULL', '''t'', ''x'', exempt => NULL', '''t'', ''x'', exempt => ''{NULL}''',
   '''t'', ''x'', exempt => ''{regress_gatepost_nobody}''', '''t'', ''x'', exempt => ''{4000000000}''', '''t'', ''x'', exempt => ''{-}''',
-  '4000000000', '4000000000, ''x''', '0, ''x''', '''t'', ''''', '''t'', repeat(''x'', 1025)', '''t'', repeat(''é'', 513)',
+  '4000000000', '4000000000, ''x''', '0, ''x''', '''t'', ''''', '''t'', repeat(''x'', 1025)', '''t'', repeat(''é'', 513)', '''t'', repeat(''x'', 1025) || ''{id}''', '''t'', repeat(''x'', 512) || ''{id}{{'' || repeat(''x'', 512)',
   '''t'', ''x'', issuer => ''any''', '''t'', ''x'', issuer => ''''', '''t'', NULL, ''fence'', ''Gatepost''', 
   '''t'', ''{id}'', ''fence''', '''t'', ''x{'', ''fence''', '''t'', ''x{''', '''t'', ''x}''', '''t'', ''{}''', '''t'', ''{id''', '''t'', ''{id}}''', '''t'', ''{{id}''',
   '''t'', ''{nothing}''', '''t'', ''{ctid}''', '''t'', ''{tableoid}''', '''t'', ''{ID}''', '''t'', ''{ id}''', '''t'', ''{' || repeat('c', 100) || '}''',
@@ -58,7 +58,7 @@ BEGIN
     FROM gatepost.fenced_tables WHERE relation = 't'::regclass);
 END $$;
 SELECT call, pg_temp.protected(call) FROM unnest(ARRAY[
-  '''t'', ''x''', '''t'', ''{{id}}''', '''t'', repeat(''x'', 1024)', '''t'', ''{small}{big}{u}{b}{v}{vc}{w}''', '''t'', ''{{{id}}}:{id}''', '''t'', ''{id}}}''',
+  '''t'', ''x''', '''t'', ''{{id}}''', '''t'', repeat(''x'', 1024)', '''t'', repeat(''x'', 1024) || ''{v}''', '''t'', ''{small}{big}{u}{b}{v}{vc}{w}''', '''t'', ''{{{id}}}:{id}''', '''t'', ''{id}}}''',
   '''t'', NULL, ''fence''', '''t'', NULL, ''fence'', ''any''', '''t'', ''x'', ''fence''', '''t'', ''{{x}}'', ''big''',
   '''t'', ''x'', exempt => ''{regress_gatepost_owner,regress_gatepost_other}''', '''t'', ''x'', exempt => ''{}''']) WITH ORDINALITY AS u(call, n) ORDER BY n;
 SELECT tgname, tgenabled, tgtype FROM pg_trigger WHERE tgrelid = 't'::regclass ORDER BY 1;

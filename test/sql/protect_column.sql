@@ -97,6 +97,16 @@ BEGIN;
 SELECT gatepost.fence_use('t', :second);
 SELECT sql, pg_temp.try(sql) FROM unnest(ARRAY['INSERT INTO t VALUES (4)', 'UPDATE t SET v = 7', 'DELETE FROM t']) WITH ORDINALITY AS u(sql, n) ORDER BY n;
 ROLLBACK;
+-- one that counts by itself is written by statements still, but not always by fenced_update
+ALTER TABLE t DROP mark, ADD mark bigint GENERATED ALWAYS AS IDENTITY;
+SELECT guarded, gaps FROM gatepost.fenced_tables WHERE relation = 't'::regclass;
+ALTER TABLE t ALTER mark DROP IDENTITY;
+SELECT guarded, gaps FROM gatepost.fenced_tables WHERE relation = 't'::regclass;
+-- a use in the statement that writes counts, as by template
+BEGIN;
+WITH u AS MATERIALIZED (SELECT gatepost.fence_use('t', :second)) UPDATE t SET v = 8 FROM u WHERE id = 1;
+SELECT mark = :second FROM t WHERE id = 1;
+ROLLBACK;
 DROP TABLE t;
 DROP FUNCTION lower_mark;
 DROP SCHEMA "column" CASCADE;

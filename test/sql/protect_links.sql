@@ -162,6 +162,29 @@ SELECT pg_temp.try('UPDATE another.u SET w = 1');
 ALTER TABLE another.u DROP fence;
 SELECT pg_temp.try('UPDATE another.u SET w = 1'), pg_temp.try('DELETE FROM another.u');
 
+-- ways up that part and meet again are gone once, not by the million
+CREATE TABLE way_0a (id int);
+CREATE TABLE way_0b (id int);
+SELECT gatepost.fence_protect('way_0a', 'x'), gatepost.fence_protect('way_0b', 'x');
+SET statement_timeout = '30 s';
+SET client_min_messages = error;
+DO $$
+BEGIN
+  FOR n IN 1 .. 20 LOOP
+    EXECUTE format('CREATE TABLE way_%sa () INHERITS (way_%sa, way_%2$sb)', n, n - 1);
+    EXECUTE format('CREATE TABLE way_%sb () INHERITS (way_%sa, way_%2$sb)', n, n - 1);
+  END LOOP;
+END $$;
+SELECT count(*), bool_and(guarded) FROM gatepost.fenced_tables WHERE relation::text LIKE 'way\_%';
+-- rows are asked for nowhere, until a way is open
+SELECT count(*) FROM pg_trigger WHERE tgrelid::regclass::text LIKE 'way\_%' AND tgname = 'zz_gatepost_fence_row';
+CREATE TABLE way_in (id int);
+ALTER TABLE way_10a INHERIT way_in;
+SELECT count(*) FROM pg_trigger WHERE tgrelid::regclass::text LIKE 'way\_%' AND tgname = 'zz_gatepost_fence_row';
+DROP TABLE way_0a, way_0b, way_in CASCADE;
+RESET client_min_messages;
+RESET statement_timeout;
+
 -- dropped: the table, and the extension, which does not go without CASCADE and takes only the protection along
 CREATE TABLE t (v int);
 SELECT gatepost.fence_protect('t', 'x');

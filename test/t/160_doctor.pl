@@ -120,6 +120,15 @@ query($primary, 'CREATE TABLE job (id int, fence bigint); INSERT INTO job VALUES
 query($primary, q(SELECT gatepost.fence_protect('job', fence_column => 'fence')));
 $primary->wait_for_catchup($standby);
 like(found('marks', $_), qr/^error: table public.job has the mark 9007199254740000/, $_->name . ': a mark from elsewhere') for $primary, $standby;
+# Another session's temporary table, and on a standby an unlogged one, hide nobody's marks.
+my $temporary = session($primary);
+session_query($temporary, 'CREATE TEMP TABLE own (id int, fence bigint); CREATE UNLOGGED TABLE light (id int, fence bigint)');
+session_query($temporary, qq(CREATE INDEX ON $_ (fence); SELECT gatepost.fence_protect('$_', fence_column => 'fence'))) for qw(own light);
+$primary->wait_for_catchup($standby);
+like(found('marks', $_), qr/\Aerror: table public.job has the mark 9007199254740000, [^\n]*\z/, $_->name . ': tables out of reach')
+  for $primary, $standby;
+session_query($temporary, 'DROP TABLE own, light');
+$temporary->quit;
 query($primary, 'DROP TABLE job');
 $standby->stop;
 $primary->poll_query_until('postgres', $connected->(0));
