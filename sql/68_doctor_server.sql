@@ -18,7 +18,7 @@ WITH asked AS (
     UNION ALL
     SELECT 'in the configuration', name, setting FROM pg_file_settings WHERE applied AND name LIKE 'gatepost.durability%'
     UNION ALL
-    SELECT concat_ws(' ', 'for', 'role ' || nullif(setrole, 0)::regrole::text, 'in database ' || quote_ident(d.datname)),
+    SELECT concat_ws(' ', 'for role ' || nullif(setrole, 0)::regrole::text, 'in database ' || quote_ident(d.datname)),
            split_part(entry, '=', 1), split_part(entry, '=', 2)
     FROM pg_db_role_setting LEFT JOIN pg_database AS d ON d.oid = setdatabase, unnest(setconfig) AS entry
     WHERE entry LIKE 'gatepost.durability%' AND (setdatabase = 0 OR d.datname = current_database())
@@ -65,7 +65,7 @@ SELECT 'warning', 'durability', format('%s is "local" %s, and "standby" %s', a.n
        'Take the setting back with ALTER ROLE or ALTER DATABASE .. RESET, or set gatepost.durability_floor.'
 FROM state, asked AS a JOIN asked AS wider
     ON wider.name = a.name AND wider.setting = 'standby' AND wider.place = 'in the configuration'
-WHERE a.setting = 'local' AND a.place LIKE 'for %' AND (a.name = 'gatepost.durability_floor' OR NOT floored)
+WHERE a.setting = 'local' AND a.place NOT IN ('here', 'in the configuration') AND (a.name = 'gatepost.durability_floor' OR NOT floored)
 UNION ALL
 SELECT 'error', 'durability', 'fsync is off: a crash of the machine can lose or spoil grants that were reported, and draw their tokens again',
        'Set fsync to on.'

@@ -18,6 +18,16 @@ FROM unnest('{gatepost_fences_follow_ddl,gatepost_refuse_in_constraints}'::text[
 WHERE NOT EXISTS (SELECT FROM pg_event_trigger AS e JOIN pg_depend AS d
                   ON d.classid = 'pg_event_trigger'::regclass AND d.objid = e.oid AND d.deptype = 'e' WHERE e.evtname = name)
 UNION ALL
+SELECT 'error', 'protection', format('event_triggers is off %s: what comes to a protected table there is not guarded', place),
+       'Set it to on; then look at gatepost.fenced_tables.'
+FROM (SELECT 'here' AS place, setting FROM pg_settings WHERE name = 'event_triggers'
+      UNION ALL
+      SELECT concat_ws(' ', 'for role ' || nullif(setrole, 0)::regrole::text, 'in database ' || quote_ident(d.datname)),
+             split_part(entry, '=', 2)
+      FROM pg_db_role_setting LEFT JOIN pg_database AS d ON d.oid = setdatabase, unnest(setconfig) AS entry
+      WHERE split_part(entry, '=', 1) = 'event_triggers' AND (setdatabase = 0 OR d.datname = current_database())) AS asked
+WHERE NOT setting::bool
+UNION ALL
 SELECT 'error', 'protection', format('trigger %I of %s does not fire always', tgname, tgrelid::regclass),
        format('ALTER TABLE %s ENABLE ALWAYS TRIGGER %I;', tgrelid::regclass, tgname)
 FROM pg_trigger JOIN pg_class AS c ON c.oid = tgrelid

@@ -107,7 +107,10 @@ is( found('durability'), 'warning: gatepost.durability_floor is "local" for role
 configure($primary, 'gatepost.durability_floor' => 'local', 'gatepost.durability' => 'standby');
 is( found('durability'), 'warning: gatepost.durability is "local" for role worker, and "standby" in the configuration',
 	'a level that is lowered for a role');
-query($primary, 'ALTER ROLE worker RESET ALL');
+query($primary, q(ALTER ROLE worker RESET ALL; ALTER DATABASE postgres SET gatepost.durability = 'local'));
+is( query($primary, q(SET gatepost.durability = 'standby'; SELECT detail FROM gatepost.doctor() WHERE subject = 'durability')),
+	'gatepost.durability is "local" in database postgres, and "standby" in the configuration', 'for a database');
+query($primary, 'ALTER DATABASE postgres RESET ALL');
 is(found('durability'), '', 'and is reset');
 
 # On the standby every look is made, none fails, and nothing of the primary's is said.
@@ -148,6 +151,22 @@ for my $case ([ 190, 'warning' ], [ 240, 'error' ])
 	session_query($locker, 'ROLLBACK');
 }
 is(found('lock table'), '', 'and has room again');
+
+# Event triggers can be switched off for a server, a database or a role, where the server knows how.
+SKIP:
+{
+	skip 'no event_triggers before PostgreSQL 17', 3 if $primary->pg_version < 17;
+	configure($primary, event_triggers => 'off');
+	my $unguarded = 'what comes to a protected table there is not guarded';
+	is(found('protection'), "error: event_triggers is off here: $unguarded", 'event triggers are off');
+	configure($primary, event_triggers => 'on');
+	query($primary, 'ALTER DATABASE postgres SET event_triggers = false; ALTER ROLE worker IN DATABASE template1 SET event_triggers = off');
+	is( query($primary, q(SET event_triggers = on; SELECT detail FROM gatepost.doctor() WHERE subject = 'protection')),
+		"event_triggers is off in database postgres: $unguarded", 'off for the database');
+	query($primary, 'ALTER DATABASE postgres RESET event_triggers; ALTER ROLE worker SET event_triggers = off');
+	is(found('protection'), "error: event_triggers is off for role worker: $unguarded", 'off for a role');
+	query($primary, 'ALTER ROLE worker RESET ALL');
+}
 
 # By now it has been idle for long.
 ok($primary->poll_query_until('postgres', q(SELECT count(*) = 1 FROM gatepost.doctor() WHERE subject = 'transactions')), 'the idle transaction is reported');
