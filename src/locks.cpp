@@ -80,9 +80,11 @@ bool mutex_try(LockClass lock_class, uint64 key, int64 patience_us) {
 
 bool holder_take(uint64 key, HolderMode mode, bool wait) {
   const LOCKTAG tag = tag_of(LockClass::holder, key);
-  // The transaction's own, not the portal's: what a wait takes in a subtransaction becomes its parent's.
+  // The transaction's own, not the portal's: what a wait takes in a subtransaction becomes its parent's, and a cursor
+  // that fails in a later savepoint lets go of what is its.
   const ResourceOwner owner = CurrentResourceOwner;
-  CurrentResourceOwner = CurTransactionResourceOwner;
+  if (!mutant("tags_of_portals"))
+    CurrentResourceOwner = CurTransactionResourceOwner;
   const bool taken = LockAcquire(&tag, static_cast<LOCKMODE>(mode), false, !wait) != LOCKACQUIRE_NOT_AVAIL;
   CurrentResourceOwner = owner;
   return taken;
