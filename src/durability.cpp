@@ -2,6 +2,7 @@
 
 #include "errors.hpp"
 #include "mutant.hpp"
+#include "uses.hpp"
 
 #include <initializer_list>
 
@@ -120,6 +121,9 @@ void on_transaction(XactEvent event, void *) {
     if (done.places && !mutant("prepare_allowed"))
       ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                       errmsg("cannot PREPARE a transaction that has changed the queue of a lease")));
+    if (uses_any_token() && !mutant("prepare_allowed"))
+      ereport(ERROR,
+              (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("cannot PREPARE a transaction that uses a token")));
     if ((done.changed || done.rungs) && !mutant("prepare_allowed"))
       ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                       errmsg("cannot PREPARE a transaction that has changed a lease or taken a named lock")));

@@ -66,7 +66,7 @@ AttrNumber column_for(Relation rel, const char *name) {
   if (number <= 0)
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
                     errmsg("column \"%s\" of relation \"%s\" does not exist", name, RelationGetRelationName(rel)),
-                    errdetail("The table is protected by a lease whose name is made of it.")));
+                    errdetail("The name of the lease is made of it.")));
   const Form_pg_attribute column = TupleDescAttr(RelationGetDescr(rel), number - 1);
   if (column->attgenerated != '\0')
     ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
