@@ -125,14 +125,14 @@ void complete(Oid root, Oid relation, const FenceTrigger &like) {
 // Parents come first, so that the server clones their row triggers before partitions are looked at.
 void complete_tree(Oid root, const FenceTrigger &like) {
   ListCell *cell;
-  foreach (cell, find_all_inheritors(root, NoLock, nullptr))
+  foreach (cell, tree_of(root))
     complete(root, lfirst_oid(cell), like);
 }
 
 // Takes the triggers that are like the root's from the tree.
 void strip_tree(Oid root, const FenceTrigger &like) {
   ListCell *cell;
-  foreach (cell, find_all_inheritors(root, NoLock, nullptr)) {
+  foreach (cell, tree_of(root)) {
     const Oid relation = lfirst_oid(cell);
     ListCell *inner;
     foreach (inner, fence_triggers_of(relation)) {
@@ -165,8 +165,9 @@ void require_owner(Oid relation) {
 void require_owned_tree(Oid target, LOCKMODE lock) {
   require_owner(target);
   ListCell *cell;
-  foreach (cell, find_all_inheritors(target, lock, nullptr))
-    require_owner(lfirst_oid(cell));
+  foreach (cell, tree_of(target, lock))
+    if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(lfirst_oid(cell))))
+      require_owner(lfirst_oid(cell));
 }
 
 // Locks the whole tree as CREATE TRIGGER does, and makes sure that the caller owns it: before, so that nobody can keep
@@ -269,7 +270,7 @@ bool is_touched(List *tree) {
 
 void follow_tree(Oid root) {
   const FenceTrigger *protection = own_protection(root);
-  List *tree = find_all_inheritors(root, NoLock, nullptr);
+  List *tree = tree_of(root);
   if (protection == nullptr || !is_touched(tree))
     return;
   ListCell *cell;

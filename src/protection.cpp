@@ -1,6 +1,7 @@
 #include "protection.hpp"
 
 #include "mutant.hpp"
+#include "testpoint.hpp"
 
 namespace gatepost {
 namespace {
@@ -92,7 +93,75 @@ List *protected_relations() {
   table_close(catalog, AccessShareLock);
   list_sort(relations, list_oid_cmp);
   list_deduplicate_oid(relations);
+  at(Point::protected_listed);
   return relations;
+}
+
+namespace {
+
+// The relations right below, in the order of their oids, in which everybody locks them.
+List *children_of(Oid relation, LOCKMODE lock) {
+  HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
+  if (!HeapTupleIsValid(tuple))
+    return NIL;
+  const bool may_have_some = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple))->relhassubclass;
+  ReleaseSysCache(tuple);
+  if (!may_have_some)
+    return NIL;
+  List *found = NIL;
+  Relation inherits = table_open(InheritsRelationId, AccessShareLock);
+  ScanKeyData key;
+  ScanKeyInit(&key, Anum_pg_inherits_inhparent, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relation));
+  SysScanDesc scan = systable_beginscan(inherits, InheritsParentIndexId, true, nullptr, 1, &key);
+  while (HeapTuple row = systable_getnext(scan))
+    found = lappend_oid(found, reinterpret_cast<Form_pg_inherits>(GETSTRUCT(row))->inhrelid);
+  systable_endscan(scan);
+  table_close(inherits, AccessShareLock);
+  list_sort(found, list_oid_cmp);
+  if (lock == NoLock)
+    return found;
+  List *locked = NIL;
+  ListCell *cell;
+  foreach (cell, found) {
+    LockRelationOid(lfirst_oid(cell), lock);
+    if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(lfirst_oid(cell))))
+      locked = lappend_oid(locked, lfirst_oid(cell));
+    else
+      UnlockRelationOid(lfirst_oid(cell), lock);
+  }
+  return locked;
+}
+
+} // namespace
+
+// The server's find_all_inheritors() fails with an internal error where somebody drops a relation meanwhile, and a DROP
+// must not end the commands of others.
+List *tree_of(Oid root, LOCKMODE lock) {
+  if (mutant("gone_relations_missed"))
+    return find_all_inheritors(root, lock, nullptr);
+  List *tree = list_make1_oid(root);
+  HTAB *seen = nullptr;
+  for (int i = 0; i < list_length(tree); i++) {
+    List *children = children_of(list_nth_oid(tree, i), lock);
+    if (children == NIL)
+      continue;
+    if (seen == nullptr) {
+      HASHCTL control{};
+      control.keysize = control.entrysize = sizeof(Oid);
+      control.hcxt = CurrentMemoryContext;
+      seen = hash_create("relations of a tree", 32, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+    }
+    ListCell *cell;
+    foreach (cell, children) {
+      bool known;
+      hash_search(seen, &lfirst_oid(cell), HASH_ENTER, &known);
+      if (!known)
+        tree = lappend_oid(tree, lfirst_oid(cell));
+    }
+  }
+  if (seen != nullptr)
+    hash_destroy(seen);
+  return tree;
 }
 
 List *parents_of(Oid relation) {

@@ -36,6 +36,10 @@ List *fence_triggers_of(Oid relation);
 // Every relation with a fence trigger of its own; a list of oids.
 List *protected_relations();
 
+// The relation and all below it, parents first; a list of oids. Partitions whose detaching has begun are among them, since
+// older snapshots still see them there. lock: taken on each but the first.
+List *tree_of(Oid root, LOCKMODE lock = NoLock);
+
 // The relations right above, a list of oids.
 List *parents_of(Oid relation);
 

@@ -132,9 +132,9 @@ GATEPOST_FUNCTION(fence_rows) {
     if (protection == nullptr)
       continue;
     ListCell *inner;
-    foreach (inner, find_all_inheritors(root, NoLock, nullptr)) {
+    foreach (inner, tree_of(root)) {
       const Oid relation = lfirst_oid(inner);
-      if (list_member_oid(seen, relation))
+      if (list_member_oid(seen, relation) || get_rel_name(relation) == nullptr)
         continue;
       List *own = fence_triggers_of(relation);
       // One with a protection of its own is shown with that.

@@ -18,7 +18,7 @@ constexpr const char *names[] = {
     "release_mutexed", "raise_locked",     "raise_set",        "token_drawn",     "look_started",    "rung_taken",
     "use_looked",      "wait_ended",       "use_looked_first", "refusal_mutexed", "waking",          "queue_left",
     "wait_looked",     "tag_waited",       "all_took_one",     "purge_walked",    "purge_tagged",    "queue_joined",
-    "transfer_tagged", "transfer_written", "rung_refused"};
+    "transfer_tagged", "transfer_written", "rung_refused",     "protected_listed"};
 
 char *pause_list;
 char *fault_list;

@@ -33,6 +33,7 @@ enum class Point {
   transfer_tagged = 24,  // lease_transfer has the holder tag, before it draws a token
   transfer_written = 25, // the receiver's row is written, his place in the queue is still there
   rung_refused = 26,     // a rung has waited, and what it then found is in its way; outside the mutex
+  protected_listed = 27, // the protected relations are listed, and not yet looked at
 };
 
 #ifdef GATEPOST_TEST
