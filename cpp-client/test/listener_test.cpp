@@ -83,24 +83,32 @@ struct Freed final : Wrapped {
   static inline std::binary_semaphore freed{0};
 };
 
+/// A listener that was stopped while its connection was being opened.
+struct StoppedWhileOpening {
+  explicit StoppedWhileOpening(const ConnectionFactory &make)
+      : listener{[this, make] {
+                   opening.release();
+                   open.acquire();
+                   return make();
+                 },
+                 [](const std::string &) {},
+                 {},
+                 std::make_shared<MachineTime>()} {
+    opening.acquire();
+    listener.stop();
+    open.release();
+  }
+  std::binary_semaphore opening{0}, open{0};
+  detail::Listener listener;
+  detail::Listener::Subscription place{listener, "channel"};
+};
+
 TEST(Listening, AConnectionThatHasEndedIsNotAborted) {
   // A client is stopped while its connection is being opened, and then once more, by its destructor.
   std::atomic<int> to_break{0};
-  std::binary_semaphore opening{0}, open{0};
-  detail::Listener listener{[&] {
-                              opening.release();
-                              open.acquire();
-                              return std::make_unique<Freed>(to_break);
-                            },
-                            [](const std::string &) {},
-                            {},
-                            std::make_shared<MachineTime>()};
-  const detail::Listener::Subscription place{listener, "channel"};
-  opening.acquire();
-  listener.stop();
-  open.release();
+  StoppedWhileOpening stopped{[&] { return std::make_unique<Freed>(to_break); }};
   ASSERT_TRUE(Freed::freed.try_acquire_for(patience()));
-  EXPECT_NO_THROW(listener.stop());
+  EXPECT_NO_THROW(stopped.listener.stop());
 }
 
 /// Where somebody begins to listen.
@@ -117,19 +125,7 @@ TEST(Listening, AStopIsNotMissedWhileTheConnectionIsBeingOpened) {
   // Where the server stands still then, the first LISTEN would have no end.
   std::atomic<int> to_break{0};
   std::atomic<bool> listened{false};
-  std::binary_semaphore opening{0}, open{0};
-  detail::Listener listener{[&] {
-                              opening.release();
-                              open.acquire();
-                              return std::make_unique<Told>(to_break, listened);
-                            },
-                            [](const std::string &) {},
-                            {},
-                            std::make_shared<MachineTime>()};
-  const detail::Listener::Subscription place{listener, "channel"};
-  opening.acquire();
-  listener.stop();
-  open.release();
+  const StoppedWhileOpening stopped{[&] { return std::make_unique<Told>(to_break, listened); }};
   ASSERT_TRUE(Told::closed.try_acquire_for(patience()));
   EXPECT_FALSE(listened);
 }
