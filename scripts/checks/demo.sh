@@ -18,11 +18,12 @@ report() {
     all_passed=1
   fi
 }
-# demo NAME [VARIABLE=VALUE]...    leaves NAME.log and NAME.status
+# demo NAME [VARIABLE=VALUE]...    leaves NAME.log and NAME.status. What a shell starts in the background ignores Ctrl-C, and
+# so would the demo of a check that is started there.
 demo() {
   local name=$1 status=0
   shift
-  env "$@" "$HERE/scripts/demo.sh" >"$logs/$name.log" 2>&1 || status=$?
+  env --default-signal=INT "$@" "$HERE/scripts/demo.sh" >"$logs/$name.log" 2>&1 || status=$?
   printf '%s' "$status" >"$logs/$name.status"
 }
 passed() { [ "$(<"$logs/$1.status")" -eq 0 ]; }
@@ -93,7 +94,8 @@ left() { grep -qzsF "$folder" /proc/[0-9]*/cmdline; }
 report "a demo runs from a folder of its own" "$logs/stopped.log" left
 kill -INT -- "-$demo"
 wait "$demo" || true
-report "an interrupted demo ends its server and workers" "$logs/stopped.log" eval '! left'
+report "an interrupted demo fails" "$logs/stopped.log" failed stopped
+report "... and ends its server and workers" "$logs/stopped.log" eval '! left'
 report "... and removes its folder" "$logs/stopped.log" eval '[[ $folder = /tmp/?* ]] && [ ! -e "$folder" ]'
 say "1..$number"
 exit $all_passed
